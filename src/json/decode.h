@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Decoding by table: a JSON object → one C struct, only the fields the table names, everything in ONE block of memory
+ * (struct, nested arrays, strings) that a single free() returns. A kept object costs what it holds and no more.
+ *
+ *	static const struct json_field port_fields[] = {
+ *		JSON_STR("name", struct port, name),
+ *		JSON_INT32("hostPort", struct port, host_port),
+ *	};
+ *	static const struct json_type port_type = JSON_TYPE(struct port, port_fields);
+ *
+ * Absent and null fields leave zero (NULL, 0, false). A value of the wrong kind is an error that names its path:
+ * "spec.containers[1].ports: expected an array, got a string". Strings must be valid UTF-8 without NUL (yyjson refuses
+ * the first, we the second).
+ *
+ * Nothing here keeps state between calls but the scratch memory, which belongs to one thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+#include "base/err.h"
+#include "base/time.h"
+
+enum json_kind {
+	JSON_KIND_STR,      /* const char * */
+	JSON_KIND_INT32,    /* int32_t; integers only, range-checked */
+	JSON_KIND_INT64,    /* int64_t */
+	JSON_KIND_BOOL,     /* bool */
+	JSON_KIND_TIME,     /* usec_t from an RFC 3339 string */
+	JSON_KIND_AMOUNT,   /* int64_t thousandths from a quantity: a string or a number */
+	JSON_KIND_ENUM,     /* int from a string, by `names`; a string that is none of them gives 0, so names[0] is the
+	                       unknown or default */
+	JSON_KIND_PRESENT,  /* bool: the key is there and not null */
+	JSON_KIND_INSIDE,   /* an object whose fields go into the same struct: table in `sub`, offsets from the outer one */
+	JSON_KIND_STRUCT,   /* an object into a struct placed at the offset */
+	JSON_KIND_ARRAY,    /* array of objects → pointer to elements; count at `count_offset` (uint32_t) */
+	JSON_KIND_STRS,     /* array of strings → const char ** ; count as above */
+	JSON_KIND_PAIRS,    /* object of strings → struct json_pair *; count as above; `keep` may choose keys */
+	JSON_KIND_AMOUNTS,  /* object of quantities → struct json_amount *; count as above */
+	JSON_KIND_RAW,      /* any value → const char *, its JSON text */
+};
+
+struct json_type;
+
+struct json_field {
+	const char *key;
+	enum json_kind kind;
+	size_t offset;
+	size_t count_offset;
+	const struct json_type *sub;       /* INSIDE, STRUCT, ARRAY */
+	const char *const *names;          /* ENUM, NULL-terminated */
+	bool (*keep)(const char *key);     /* PAIRS: which keys to keep; NULL = all */
+	bool required;                     /* absent is an error */
+};
+
+struct json_type {
+	const char *name;
+	size_t size;
+	const struct json_field *fields;
+	size_t n_fields;
+};
+
+struct json_pair {
+	const char *key, *value;
+};
+
+struct json_amount {
+	const char *name;
+	int64_t milli;
+};
+
+#define JSON_TYPE(type, table) { #type, sizeof(type), table, sizeof(table) / sizeof((table)[0]) }
+#define JSON_STR(k, type, member) { .key = k, .kind = JSON_KIND_STR, .offset = offsetof(type, member) }
+#define JSON_STR_NEEDED(k, type, member) { .key = k, .kind = JSON_KIND_STR, .offset = offsetof(type, member), .required = true }
+#define JSON_INT32(k, type, member) { .key = k, .kind = JSON_KIND_INT32, .offset = offsetof(type, member) }
+#define JSON_INT64(k, type, member) { .key = k, .kind = JSON_KIND_INT64, .offset = offsetof(type, member) }
+#define JSON_BOOL(k, type, member) { .key = k, .kind = JSON_KIND_BOOL, .offset = offsetof(type, member) }
+#define JSON_TIME(k, type, member) { .key = k, .kind = JSON_KIND_TIME, .offset = offsetof(type, member) }
+#define JSON_AMOUNT(k, type, member) { .key = k, .kind = JSON_KIND_AMOUNT, .offset = offsetof(type, member) }
+#define JSON_PRESENT(k, type, member) { .key = k, .kind = JSON_KIND_PRESENT, .offset = offsetof(type, member) }
+#define JSON_RAW(k, type, member) { .key = k, .kind = JSON_KIND_RAW, .offset = offsetof(type, member) }
+#define JSON_ENUM(k, type, member, table) { .key = k, .kind = JSON_KIND_ENUM, .offset = offsetof(type, member), .names = table }
+#define JSON_INSIDE(k, t) { .key = k, .kind = JSON_KIND_INSIDE, .sub = &(t) }
+#define JSON_STRUCT(k, type, member, t) { .key = k, .kind = JSON_KIND_STRUCT, .offset = offsetof(type, member), .sub = &(t) }
+#define JSON_ARRAY(k, type, member, n, t) \
+	{ .key = k, .kind = JSON_KIND_ARRAY, .offset = offsetof(type, member), .count_offset = offsetof(type, n), .sub = &(t) }
+#define JSON_STRS(k, type, member, n) \
+	{ .key = k, .kind = JSON_KIND_STRS, .offset = offsetof(type, member), .count_offset = offsetof(type, n) }
+#define JSON_PAIRS(k, type, member, n, f) \
+	{ .key = k, .kind = JSON_KIND_PAIRS, .offset = offsetof(type, member), .count_offset = offsetof(type, n), .keep = f }
+#define JSON_AMOUNTS(k, type, member, n) \
+	{ .key = k, .kind = JSON_KIND_AMOUNTS, .offset = offsetof(type, member), .count_offset = offsetof(type, n) }
+
+#define JSON_OBJECT_MAX (8u << 20)  /* bytes one decoded object may take */
+#define JSON_DEPTH_MAX 64           /* nesting that a table may reach */
+
+/* Scratch memory, reused from object to object. */
+struct json_scratch {
+	char *data;
+	size_t size, used;
+};
+
+void json_scratch_done(struct json_scratch *s);
+
+/* Decodes `value` (must be an object). The result is one block: free() it. *ret_size gets its size when not NULL. */
+int json_decode(const struct json_type *type, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
+		struct err *err);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * JSON text ⇄ yyjson documents, with limits and errors that say where. YAML becomes the same documents, so that one
+ * decoder serves config files, kubeconfigs and API answers.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Memory for parsing that is used again from document to document (the DOM of a list page or a watch event): at most
+ * one live document at a time per parser. */
+struct json_parser;
+
+struct json_parser *json_parser_new(void);
+void json_parser_free(struct json_parser *p);
+DEFINE_FREEP(struct json_parser, json_parser_free)
+
+/* Parses text; valid until the next parse with p or its end, and never freed by the caller. With `in_place` the text
+ * is overwritten, must have 4 writable bytes behind its end (YYJSON_PADDING_SIZE) and must outlive the document.
+ * Errors say what and at which byte: "not JSON at byte 17: unexpected character, found '<html>…'". */
+int json_parse(struct json_parser *p, char *text, size_t len, bool in_place, yyjson_doc **ret, struct err *err);
+
+/* One-off: a document of its own; yyjson_doc_free() it. */
+int json_parse_copy(const char *text, size_t len, yyjson_doc **ret, struct err *err);
+
+/* YAML (one document, block or flow, anchors and merges refused) → document; yyjson_doc_free() it. Plain scalars get
+ * YAML 1.2 core types. `where` names the file in errors: "sunk.yaml:3:7: …". */
+int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err);
+
+/* Member lookups that take NULL and give NULL, for walking a path: json_str(json_get(json_get(v, "a"), "b")). */
+yyjson_val *json_get(yyjson_val *object, const char *key);
+const char *json_str(yyjson_val *value);              /* NULL when no string */
+int64_t json_int(yyjson_val *value, int64_t otherwise);
+bool json_bool(yyjson_val *value, bool otherwise);
