@@ -173,6 +173,8 @@ static void add_default(const struct arg *a, struct buf *out)
 {
 	char text[TIME_TEXT_MAX];
 
+	if (is_set(a)) /* no longer the default */
+		return;
 	switch (a->type) {
 	case ARG_BOOL: buf_add_str(out, *(bool *)a->value ? " (default: true)" : ""); break;
 	case ARG_INT: buf_printf(out, " (default: %" PRId64 ")", *(int64_t *)a->value); break;

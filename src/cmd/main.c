@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sunk: the table of verbs, and nothing else.
+ */
+#include <stdio.h>
+
+#include "base/str.h"
+#include "cmd/verb.h"
+
+static const struct verb verbs[] = {
+	{ "version", "print the version", verb_version },
+};
+
+static void usage(FILE *to)
+{
+	fputs("usage: sunk VERB [FLAG...]\n\n"
+	      "One pool of machines for Slurm jobs and Kubernetes Pods, with Slurm as the one scheduler.\n\nVerbs:\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].help)
+			fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\n`sunk VERB --help` tells about one.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h") || str_eq(argv[1], "help")) {
+		usage(stdout);
+		return STATUS_OK;
+	}
+	if (str_eq(argv[1], "--version"))
+		argv[1] += 2;
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (str_eq(verbs[i].name, argv[1]))
+			return verbs[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "sunk: there is no verb '%.40s' (sunk --help lists them)\n", argv[1]);
+	return STATUS_USAGE;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The verbs of `sunk`: one file each, one table in main.c. A verb gets argv with its own name as argv[0] and returns the
+ * exit status.
+ */
+#pragma once
+
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+struct verb {
+	const char *name;
+	const char *help; /* NULL: not for people, not listed */
+	int (*run)(int argc, char **argv);
+};
+
+int verb_version(int argc, char **argv);

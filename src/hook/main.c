@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sunk-hook: what runs on compute nodes. One table of verbs. The token comes from a file or from the environment, never
+ * from the command line, where every user of the node could read it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/str.h"
+#include "hook/call.h"
+
+enum { EXIT_USAGE = 2 };
+
+struct settings {
+	char *url, *token_file, *ca_file;
+	usec_t timeout;
+	bool retry, help;
+};
+
+struct verb {
+	const char *name, *help;
+	int (*run)(const struct settings *s);
+};
+
+/* The token as the caller gave it: file, then environment, then none. */
+static int find_token(const struct settings *s, char **ret, struct err *err)
+{
+	const char *env = getenv("SUNK_HOOK_TOKEN");
+
+	if (!str_empty(s->token_file))
+		return hook_read_token(s->token_file, ret, err);
+	if (!str_empty(env) && strlen(env) > HOOK_TOKEN_MAX)
+		return err_set(err, -E2BIG, "SUNK_HOOK_TOKEN is longer than %d bytes", HOOK_TOKEN_MAX);
+	if (!str_empty(env) && str_has_control(env, strlen(env)))
+		return err_set(err, -EINVAL, "SUNK_HOOK_TOKEN has control characters");
+	*ret = str_empty(env) ? NULL : mem_strdup(env);
+	return 0;
+}
+
+static int run_ping(const struct settings *s)
+{
+	struct hook_answer answer;
+	struct err err = { 0 };
+	_cleanup_free_ char *token = NULL, *url = str_printf("%s/healthz", s->url);
+	int r = find_token(s, &token, &err);
+
+	if (r == 0)
+		r = hook_call(&(struct hook_call){ .method = "GET",
+						   .url = url,
+						   .token = token,
+						   .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
+						   .deadline = clock_mono(clock_real()) + s->timeout,
+						   .retry = s->retry },
+			      &answer, &err);
+	if (token)
+		explicit_bzero(token, strlen(token));
+	if (r < 0) {
+		fprintf(stderr, "sunk-hook ping: %s\n", err_text(&err));
+		return EXIT_FAILURE;
+	}
+	if (answer.status != 200)
+		fprintf(stderr, "sunk-hook ping: %s answered %d\n", url, answer.status);
+	buf_done(&answer.body);
+	return answer.status == 200 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const struct verb verbs[] = {
+	{ "ping", "ask the hook API whether it is there", run_ping },
+};
+
+static void usage(FILE *to, struct arg *args, size_t n)
+{
+	_cleanup_buf_ struct buf help = BUF(16384);
+
+	fputs("usage: sunk-hook VERB [FLAG...]\n\nCalls the hook API of sunk's daemons from a compute node.\n\nVerbs:\n", to);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].help);
+	args_help(args, n, &help);
+	fprintf(to, "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE are the defaults of the flags;\n"
+		    "SUNK_HOOK_TOKEN is the token itself, used when no file is named.\n",
+		buf_text(&help));
+}
+
+static char *env_or_empty(const char *name)
+{
+	char *v = getenv(name);
+
+	return v ? v : (char *)"";
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = { .url = env_or_empty("SUNK_HOOK_URL"),
+			      .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
+			      .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
+			      .timeout = 5 * USEC_SEC };
+	struct arg args[] = {
+		{ .flag = "url", .type = ARG_STRING, .value = &s.url, .unit = "URL",
+		  .help = "Where the hook API is, like http://slurm-syncer:8090." },
+		{ .flag = "token-file", .type = ARG_STRING, .value = &s.token_file, .unit = "FILE",
+		  .help = "File with the bearer token." },
+		{ .flag = "ca-file", .type = ARG_STRING, .value = &s.ca_file, .unit = "FILE",
+		  .help = "CA certificates that the server's is checked against; else the system's." },
+		{ .flag = "timeout", .type = ARG_DURATION, .value = &s.timeout, .min = USEC_MSEC, .max = 24 * USEC_HOUR,
+		  .help = "The call is over after this, whatever happens." },
+		{ .flag = "retry", .type = ARG_BOOL, .value = &s.retry,
+		  .help = "Keep trying while the API is away, until the timeout." },
+		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
+	};
+	struct err err = { 0 };
+	char **rest;
+	int n_rest, status = EXIT_USAGE;
+
+	if (args_parse(args, ARRAY_LEN(args), argc, argv, &rest, &n_rest, &err) < 0)
+		fprintf(stderr, "sunk-hook: %s\n", err_text(&err));
+	else if (s.help) {
+		usage(stdout, args, ARRAY_LEN(args));
+		status = EXIT_SUCCESS;
+	} else if (n_rest == 0)
+		usage(stderr, args, ARRAY_LEN(args));
+	else if (n_rest > 1)
+		fprintf(stderr, "sunk-hook: one verb only, '%.40s' is too much\n", rest[1]);
+	else if (str_empty(s.url))
+		fputs("sunk-hook: where is the hook API? Give --url or set SUNK_HOOK_URL\n", stderr);
+	else {
+		const struct verb *verb = NULL;
+
+		for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+			if (str_eq(verbs[i].name, rest[0]))
+				verb = &verbs[i];
+		if (verb)
+			status = verb->run(&s);
+		else
+			fprintf(stderr, "sunk-hook: there is no verb '%.40s' (--help lists them)\n", rest[0]);
+	}
+	args_done(args, ARRAY_LEN(args));
+	return status;
+}
