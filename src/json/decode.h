@@ -11,7 +11,9 @@
  *
  * Absent and null fields leave zero (NULL, 0, false). A value of the wrong kind is an error that names its path:
  * "spec.containers[1].ports: expected an array, got a string". Strings must be valid UTF-8 without NUL (yyjson refuses
- * the first, we the second).
+ * the first, we the second). Of equal keys in the JSON the last wins. A key that a table names several times, one right
+ * after the other, fills each of these fields (a value and its JSON_PRESENT). Tables in the order of the JSON are
+ * fastest.
  *
  * Nothing here keeps state between calls but the scratch memory, which belongs to one thread.
  */
@@ -46,15 +48,15 @@ enum json_kind {
 
 struct json_type;
 
-struct json_field {
+struct json_field { /* made by the macros below */
 	const char *key;
-	enum json_kind kind;
-	size_t offset;
-	size_t count_offset;
-	const struct json_type *sub;       /* INSIDE, STRUCT, ARRAY */
-	const char *const *names;          /* ENUM, NULL-terminated */
-	bool (*keep)(const char *key);     /* PAIRS: which keys to keep; NULL = all */
-	bool required;                     /* absent is an error */
+	uint8_t key_len;
+	uint8_t kind;                  /* enum json_kind */
+	bool required;                 /* absent is an error */
+	uint32_t offset, count_offset;
+	const struct json_type *sub;   /* INSIDE, STRUCT, ARRAY */
+	const char *const *names;      /* ENUM, NULL-terminated */
+	bool (*keep)(const char *key); /* PAIRS: which keys to keep; NULL = all */
 };
 
 struct json_type {
@@ -74,34 +76,36 @@ struct json_amount {
 };
 
 #define JSON_TYPE(type, table) { #type, sizeof(type), table, sizeof(table) / sizeof((table)[0]) }
-#define JSON_STR(k, type, member) { .key = k, .kind = JSON_KIND_STR, .offset = offsetof(type, member) }
-#define JSON_STR_NEEDED(k, type, member) { .key = k, .kind = JSON_KIND_STR, .offset = offsetof(type, member), .required = true }
-#define JSON_INT32(k, type, member) { .key = k, .kind = JSON_KIND_INT32, .offset = offsetof(type, member) }
-#define JSON_INT64(k, type, member) { .key = k, .kind = JSON_KIND_INT64, .offset = offsetof(type, member) }
-#define JSON_BOOL(k, type, member) { .key = k, .kind = JSON_KIND_BOOL, .offset = offsetof(type, member) }
-#define JSON_TIME(k, type, member) { .key = k, .kind = JSON_KIND_TIME, .offset = offsetof(type, member) }
-#define JSON_AMOUNT(k, type, member) { .key = k, .kind = JSON_KIND_AMOUNT, .offset = offsetof(type, member) }
-#define JSON_PRESENT(k, type, member) { .key = k, .kind = JSON_KIND_PRESENT, .offset = offsetof(type, member) }
-#define JSON_RAW(k, type, member) { .key = k, .kind = JSON_KIND_RAW, .offset = offsetof(type, member) }
-#define JSON_ENUM(k, type, member, table) { .key = k, .kind = JSON_KIND_ENUM, .offset = offsetof(type, member), .names = table }
-#define JSON_INSIDE(k, t) { .key = k, .kind = JSON_KIND_INSIDE, .sub = &(t) }
-#define JSON_STRUCT(k, type, member, t) { .key = k, .kind = JSON_KIND_STRUCT, .offset = offsetof(type, member), .sub = &(t) }
+#define JSON_FIELD(k, what) .key = (k), .key_len = sizeof(k) - 1, .kind = JSON_KIND_##what
+#define JSON_AT(k, what, type, member) JSON_FIELD(k, what), .offset = offsetof(type, member)
+#define JSON_STR(k, type, member) { JSON_AT(k, STR, type, member) }
+#define JSON_STR_NEEDED(k, type, member) { JSON_AT(k, STR, type, member), .required = true }
+#define JSON_INT32(k, type, member) { JSON_AT(k, INT32, type, member) }
+#define JSON_INT64(k, type, member) { JSON_AT(k, INT64, type, member) }
+#define JSON_BOOL(k, type, member) { JSON_AT(k, BOOL, type, member) }
+#define JSON_TIME(k, type, member) { JSON_AT(k, TIME, type, member) }
+#define JSON_AMOUNT(k, type, member) { JSON_AT(k, AMOUNT, type, member) }
+#define JSON_PRESENT(k, type, member) { JSON_AT(k, PRESENT, type, member) }
+#define JSON_RAW(k, type, member) { JSON_AT(k, RAW, type, member) }
+#define JSON_ENUM(k, type, member, table) { JSON_AT(k, ENUM, type, member), .names = (table) }
+#define JSON_INSIDE(k, t) { JSON_FIELD(k, INSIDE), .sub = &(t) }
+#define JSON_STRUCT(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t) }
 #define JSON_ARRAY(k, type, member, n, t) \
-	{ .key = k, .kind = JSON_KIND_ARRAY, .offset = offsetof(type, member), .count_offset = offsetof(type, n), .sub = &(t) }
-#define JSON_STRS(k, type, member, n) \
-	{ .key = k, .kind = JSON_KIND_STRS, .offset = offsetof(type, member), .count_offset = offsetof(type, n) }
+	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t) }
+#define JSON_STRS(k, type, member, n) { JSON_AT(k, STRS, type, member), .count_offset = offsetof(type, n) }
 #define JSON_PAIRS(k, type, member, n, f) \
-	{ .key = k, .kind = JSON_KIND_PAIRS, .offset = offsetof(type, member), .count_offset = offsetof(type, n), .keep = f }
-#define JSON_AMOUNTS(k, type, member, n) \
-	{ .key = k, .kind = JSON_KIND_AMOUNTS, .offset = offsetof(type, member), .count_offset = offsetof(type, n) }
+	{ JSON_AT(k, PAIRS, type, member), .count_offset = offsetof(type, n), .keep = (f) }
+#define JSON_AMOUNTS(k, type, member, n) { JSON_AT(k, AMOUNTS, type, member), .count_offset = offsetof(type, n) }
 
 #define JSON_OBJECT_MAX (8u << 20)  /* bytes one decoded object may take */
 #define JSON_DEPTH_MAX 64           /* nesting that a table may reach */
 
-/* Scratch memory, reused from object to object. */
+/* Scratch memory, reused from object to object; starts as { 0 }. */
 struct json_scratch {
-	char *data;
+	char *data; /* structs and arrays of the object so far */
 	size_t size, used;
+	struct json_link *links; /* the pointers in them: where, and to what */
+	size_t n_links, size_links;
 };
 
 void json_scratch_done(struct json_scratch *s);
