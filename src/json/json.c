@@ -7,10 +7,10 @@
 
 #include "base/str.h"
 
-#define PIECES 2           /* yyjson wants at most two: a copy of the text, and the values */
+#define PIECES 2 /* yyjson wants at most two: a copy of the text, and the values */
 #define SMALL_ENOUGH ((size_t)256 << 10) /* what is always worth keeping */
-#define FAR_LARGER 4              /* kept / needed from which on memory counts as too much */
-#define PATIENCE 16               /* parses in a row that need so little before it is given back */
+#define FAR_LARGER 4 /* kept / needed from which on memory counts as too much */
+#define PATIENCE 16 /* parses in a row that need so little before it is given back */
 #define EXCERPT_MAX 48
 
 struct piece {
