@@ -15,12 +15,12 @@
 extern char **environ;
 
 /* The parent's environment with the given variables on top. The array is ours, the strings are borrowed. */
-static char **merge_env(const char *const *more)
+static char **merge_env(const char *const *more, bool only)
 {
 	size_t n = 0, n_more = 0, used = 0;
 	char **env;
 
-	while (environ[n])
+	while (!only && environ[n])
 		n++;
 	while (more && more[n_more])
 		n_more++;
@@ -43,7 +43,7 @@ static char **merge_env(const char *const *more)
 
 int spawn(const struct spawn *s, pid_t *ret_pid, struct err *err)
 {
-	_cleanup_free_ char **env = merge_env(s->env);
+	_cleanup_free_ char **env = merge_env(s->env, s->env_only);
 	/* Copies above the range of the child's own descriptors, so that no dup2 overwrites another's source. */
 	_cleanup_fd_ int in = -1, out = -1, err_fd = -1, extra = -1;
 	posix_spawn_file_actions_t files;
@@ -77,9 +77,13 @@ int spawn(const struct spawn *s, pid_t *ret_pid, struct err *err)
 		extra = fcntl(s->extra, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
 		posix_spawn_file_actions_adddup2(&files, extra, 3);
 	}
+	if (s->cwd)
+		posix_spawn_file_actions_addchdir_np(&files, s->cwd);
 	posix_spawn_file_actions_addclosefrom_np(&files, s->extra >= 0 ? 4 : 3);
 	r = posix_spawnp(ret_pid, s->argv[0], &files, &attr, (char *const *)s->argv, env);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
+	if (r && s->cwd && access(s->cwd, X_OK) < 0)
+		return err_errno(err, -errno, "cannot run %s in %s", s->argv[0], s->cwd);
 	return r ? err_errno(err, -r, "cannot run %s", s->argv[0]) : 0;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -12,6 +13,8 @@
 struct spawn {
 	const char *const *argv; /* argv[0] is looked up in PATH unless it has a slash; NULL-terminated */
 	const char *const *env;  /* more variables "K=V" that override the parent's, NULL-terminated; NULL = none */
+	bool env_only;           /* these variables and none of the parent's */
+	const char *cwd;         /* where it starts; NULL = the parent's */
 	int in, out, err;        /* the child's 0, 1, 2; -1 = /dev/null (err: -1 = the parent's) */
 	int extra;               /* the child's 3; -1 = none */
 };

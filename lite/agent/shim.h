@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The shim: one small process per Pod that runs its boxes and outlives the agent, as a container runtime's does. It
+ * reads DIR/spec.json, keeps DIR/state.json (replaced atomically at every change), and listens on DIR/sock: whoever
+ * connects gets the state as a line of JSON now and at every change, and may write "term MILLISECONDS\n" to end the Pod:
+ * SIGTERM now, SIGKILL after that long (a later, shorter one counts).
+ *
+ * What holds: when the state says ended, no process that came from the Pod is left, not even one that left its process
+ * group (the shim is the reaper of all of them). The shim ends after that.
+ */
+#pragma once
+
+int shim_main(const char *dir);
