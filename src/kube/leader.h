@@ -8,6 +8,9 @@
  *    a whole lease duration (which is longer) from when *it saw* the record change, which was after that write. So of
  *    two gates at most one is open, whatever the wall clocks say.
  *  - Every write carries the resourceVersion it was decided from: of two that want the same lease one fails.
+ *  - A lease that someone deletes ends the leadership of its holder at the next renewal. A candidate that had seen it held
+ *    waits as if it were still there; only one that never saw it (the first start ever, or a start after the deletion)
+ *    makes a new one at once.
  *  - At most one request is under way.
  */
 #pragma once
@@ -54,13 +57,14 @@ struct leader_state {
 	struct rng rng;
 	struct gate gate;
 	enum leader_do under_way; /* what was asked and not yet answered */
-	struct lease asked;       /* what was to be written */
-	usec_t asked_at;          /* monotonic */
+	usec_t asked_at;          /* monotonic, when it was asked */
 	bool known;               /* `observed` is what was last seen of the lease */
 	bool absent;              /* … which has been deleted since */
+	bool look;                /* `observed` may be old: read before the next write */
 	struct lease observed;
 	usec_t observed_at; /* monotonic, when its record was first seen like this */
 	usec_t next_try;    /* monotonic */
+	unsigned release_tries;
 	bool releasing, released;
 };
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/time.h"
 
 #define LEASE_NAME_MAX 253
@@ -24,7 +25,11 @@ struct lease {
 };
 
 /* The record apart from its resourceVersion: someone renewed, took or released it when it differs. */
-bool lease_record_eq(const struct lease *a, const struct lease *b);
+static inline bool lease_record_eq(const struct lease *a, const struct lease *b)
+{
+	return str_eq(a->holder, b->holder) && a->duration_s == b->duration_s && a->transitions == b->transitions &&
+	       a->acquired == b->acquired && a->renewed == b->renewed;
+}
 
 int lease_decode(const char *json, size_t len, struct lease *ret, struct err *err);
 char *lease_encode(const struct lease *l, const char *ns, const char *name, size_t *ret_len); /* the caller frees */
