@@ -26,7 +26,7 @@
 #define PLAN_HEALTHY (10 * USEC_SEC)         /* a watch that was accepted and lived this long was a good one */
 #define PLAN_BACKOFF_BASE (250 * USEC_MSEC)
 #define PLAN_BACKOFF_MAX (30 * USEC_SEC)
-#define PLAN_BAD_MAX 3	               /* watches in a row answered with nonsense before a new list */
+#define PLAN_BAD_MAX 3                /* watches in a row answered with nonsense before a new list */
 #define PLAN_EXPIRED_MAX 2                   /* lists in a row that expired half-way before going on regardless */
 
 enum plan_event {
