@@ -20,7 +20,7 @@
 /* result points into the struct: pass it by reference, never copy it. */
 struct kube_answer {
 	struct kube_result result;
-	bool expired;	                  /* 410: the resourceVersion or continue token is too old */
+	bool expired;                   /* 410: the resourceVersion or continue token is too old */
 	char token[KUBE_CONTINUE_MAX + 1];     /* expired: goes on inconsistently; "" when there is none */
 	char assigned_to[254];                 /* a binding refused because the Pod has this node; "" otherwise */
 	char reason[64], uid[64], version[128];

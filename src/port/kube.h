@@ -87,6 +87,7 @@ struct kube_port_ops {
 			       const char *field_selector);
 	void (*change)(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg);
 	void (*bind)(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg);
+	/* grace_s < 0: the object's own grace period; 0: at once, without asking the kubelet. */
 	void (*evict)(struct kube_port *p, const struct kube_ref *pod, int64_t grace_s, kube_done done, void *arg);
 	void (*remove)(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg);
 	/* Makes an object from JSON text that came from a user's template. */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kube/change.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/str.h"
+#include "kube/resource.h"
+#include "json/patch.h"
+
+static const char *const effect_names[] = {
+	[EFFECT_ANY] = NULL,
+	[EFFECT_NO_SCHEDULE] = "NoSchedule",
+	[EFFECT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
+	[EFFECT_NO_EXECUTE] = "NoExecute",
+};
+
+static const char *const status_names[] = {
+	[COND_UNKNOWN] = "Unknown",
+	[COND_TRUE] = "True",
+	[COND_FALSE] = "False",
+};
+
+static void add_pairs(struct patch *p, const char *map, const struct pair *pairs, int n)
+{
+	for (int i = 0; i < n; i++)
+		patch_str(p, pairs[i].value, PATH("metadata", map, pairs[i].key));
+}
+
+static void add_unless_null(struct patch *p, const char *value, const char *key)
+{
+	if (value)
+		patch_str(p, value, PATH(key));
+}
+
+static void add_tolerations(struct patch *p, const struct kube_change *c)
+{
+	patch_empty_array(p, PATH("spec", "tolerations"));
+	for (int i = 0; i < c->n_tolerations; i++) {
+		const struct toleration *t = &c->tolerations[i];
+		struct patch *q = patch_add(p, PATH("spec", "tolerations"));
+
+		assert((size_t)t->effect < ARRAY_LEN(effect_names));
+		add_unless_null(q, t->key, "key");
+		patch_str(q, t->op == TOLERATE_EXISTS ? "Exists" : "Equal", PATH("operator"));
+		add_unless_null(q, t->value, "value");
+		add_unless_null(q, effect_names[t->effect], "effect");
+		if (t->has_seconds)
+			patch_int(q, t->seconds, PATH("tolerationSeconds"));
+	}
+}
+
+static void add_taints(struct patch *p, const struct kube_change *c)
+{
+	patch_empty_array(p, PATH("spec", "taints"));
+	for (int i = 0; i < c->n_taints; i++) {
+		const struct taint *t = &c->taints[i];
+		struct patch *q = patch_add(p, PATH("spec", "taints"));
+
+		assert((size_t)t->effect < ARRAY_LEN(effect_names));
+		patch_str(q, str_or(t->key, ""), PATH("key"));
+		add_unless_null(q, t->value, "value");
+		add_unless_null(q, effect_names[t->effect], "effect");
+		if (t->added)
+			patch_time(q, t->added, PATH("timeAdded"));
+	}
+}
+
+/* A whole list replaces whatever another has put there since, unless the server checks that nothing has. */
+static int check_whole_list(const struct kube_change *c, const char *list, int n, struct err *err)
+{
+	char what[KUBE_WHAT_MAX];
+
+	if (n >= 0 && str_empty(c->ref.resource_version))
+		return err_set(err, -EINVAL, "replacing the %s of %s needs its resourceVersion", list,
+		               kube_what(&c->ref, what));
+	return 0;
+}
+
+static void add_preconditions(struct patch *p, const char *uid, const char *version)
+{
+	if (!str_empty(uid))
+		patch_str(p, uid, PATH("metadata", "uid"));
+	if (!str_empty(version))
+		patch_str(p, version, PATH("metadata", "resourceVersion"));
+}
+
+int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, struct err *err)
+{
+	_cleanup_(patch_freep) struct patch *p = patch_new();
+	int r = check_whole_list(c, "tolerations", c->n_tolerations, err);
+
+	if (r >= 0)
+		r = check_whole_list(c, "taints", c->n_taints, err);
+	if (r < 0)
+		return r;
+	add_pairs(p, "annotations", c->annotations, c->n_annotations);
+	add_pairs(p, "labels", c->labels, c->n_labels);
+	if (c->n_tolerations >= 0)
+		add_tolerations(p, c);
+	if (c->n_taints >= 0)
+		add_taints(p, c);
+	if (c->active_deadline_s)
+		patch_int(p, c->active_deadline_s, PATH("spec", "activeDeadlineSeconds"));
+	if (c->unschedulable >= 0)
+		patch_bool(p, c->unschedulable != 0, PATH("spec", "unschedulable"));
+	if (patch_is_empty(p)) {
+		*ret = NULL;
+		*ret_len = 0;
+		return 0;
+	}
+	add_preconditions(p, c->ref.uid, c->ref.resource_version);
+	*ret = patch_text(p, ret_len);
+	return 0;
+}
+
+int kube_change_status(const struct kube_change *c, const char *version, usec_t now, char **ret, size_t *ret_len,
+                       struct err *err)
+{
+	_cleanup_(patch_freep) struct patch *p = NULL;
+	char what[KUBE_WHAT_MAX];
+
+	if (c->n_conditions <= 0) {
+		*ret = NULL;
+		*ret_len = 0;
+		return 0;
+	}
+	if (!kube_resource(c->ref.kind)->strategic)
+		return err_set(err, -EOPNOTSUPP, "%s: its conditions cannot be merged by type",
+		               kube_what(&c->ref, what));
+	p = patch_new();
+	add_preconditions(p, c->ref.uid, version);
+	for (int i = 0; i < c->n_conditions; i++) {
+		const struct condition *cond = &c->conditions[i];
+		struct patch *q = patch_add(p, PATH("status", "conditions"));
+
+		assert((size_t)cond->status < ARRAY_LEN(status_names));
+		patch_str(q, cond->type, PATH("type"));
+		patch_str(q, status_names[cond->status], PATH("status"));
+		/* null, not absent: what an earlier writer of this condition said goes away */
+		patch_str(q, cond->reason, PATH("reason"));
+		patch_str(q, cond->message, PATH("message"));
+		patch_time(q, cond->changed ? cond->changed : now, PATH("lastTransitionTime"));
+		if (c->ref.kind == KUBE_NODES)
+			patch_time(q, now, PATH("lastHeartbeatTime"));
+	}
+	*ret = patch_text(p, ret_len);
+	return 0;
+}
