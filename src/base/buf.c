@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ char *buf_reserve(struct buf *b, size_t n)
 {
 	size_t need, size;
 
-	assert(b->max > 0);
+	assert(b->max > 0 && b->max < SIZE_MAX / 2);
 	if (b->error)
 		return NULL;
 	if (__builtin_add_overflow(b->len, n, &need) || need > b->max) {
@@ -35,6 +36,7 @@ char *buf_reserve(struct buf *b, size_t n)
 		size = MIN_OF(size, b->max + 1);
 		b->data = mem_realloc_n(b->data, size, 1);
 		b->size = size;
+		b->data[b->len] = 0;
 	}
 	return b->data + b->len;
 }
@@ -129,7 +131,8 @@ int buf_read_fd(struct buf *b, int fd)
 		char *at = buf_reserve(b, step);
 		ssize_t n;
 
-		assert(at);
+		if (!at)
+			return b->error;
 		if (step == 0) { /* full: only the end of the file is acceptable now */
 			char one;
 

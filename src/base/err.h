@@ -19,13 +19,15 @@ struct err {
 	char text[ERR_TEXT_MAX];
 };
 
-/* Sets the text; returns code. err may be NULL. Text over the limit is cut with "…". */
+/* Sets the text; returns code. err may be NULL. Text over the limit is cut with "…"; what would not stay on one line,
+ * and what is no UTF-8, becomes '?'. An argument may be the text itself. */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 
 /* Like err_set() with ": " and the text of errno code behind. */
 int err_errno(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 
-/* Puts "context: " before the text; returns code. */
+/* Puts "context: " before the text (before the text of errno code when there is none); returns code. A long context is
+ * cut before the cause is. */
 int err_wrap(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 
 /* The text, or "no error". Never NULL. */

@@ -46,7 +46,7 @@ static void add_json_text(struct buf *out, const char *s)
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	_cleanup_buf_ struct buf safe = BUF(2 * LOG_LINE_MAX), line = BUF(8 * LOG_LINE_MAX);
-	char when[TIME_TEXT_MAX], raw[LOG_LINE_MAX];
+	char when[TIME_TEXT_MAX], raw[LOG_LINE_MAX + 8]; /* longer than what is shown, so that a cut is marked there */
 	int saved_errno = errno;
 	va_list ap;
 
@@ -64,6 +64,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 		buf_add_str(&line, "\"}\n");
 	} else
 		buf_printf(&line, "%s %-5s %s: %s\n", when, level_names[level], setup.program, buf_text(&safe));
-	(void)!write(setup.fd, line.data, line.len);
+	while (write(setup.fd, line.data, line.len) < 0 && errno == EINTR)
+		;
 	errno = saved_errno;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/str.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -20,8 +21,13 @@ bool str_ends(const char *s, const char *suffix)
 
 bool str_copy(char *to, size_t size, const char *from)
 {
-	size_t len = from ? strlen(from) : 0, n = MIN_OF(len, size - 1);
+	size_t len = from ? strlen(from) : 0, n;
 
+	assert(size > 0);
+	n = MIN_OF(len, size - 1);
+	if (n < len)
+		while (n > 0 && ((unsigned char)from[n] & 0xC0) == 0x80)
+			n--;
 	if (n)
 		memcpy(to, from, n);
 	to[n] = 0;
@@ -107,14 +113,12 @@ static size_t utf8_len(const unsigned char *s, size_t len)
 
 bool str_is_utf8(const char *s, size_t len)
 {
-	const unsigned char *p = (const unsigned char *)s, *end = p + len;
+	size_t n;
 
-	while (p < end) {
-		size_t n = utf8_len(p, (size_t)(end - p));
-
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8_len((const unsigned char *)s + i, len - i);
 		if (n == 0)
 			return false;
-		p += n;
 	}
 	return true;
 }
@@ -132,38 +136,80 @@ bool str_has_control(const char *s, size_t len)
 	return false;
 }
 
+/* A character of n bytes that is no line's business: C1 controls, which terminals obey too, line and paragraph
+ * separators, and the marks that make text run the other way. */
+static bool is_tricky(const unsigned char *p, size_t n)
+{
+	if (n == 2)
+		return p[0] == 0xC2 && p[1] < 0xA0;
+	if (n != 3 || p[0] != 0xE2)
+		return false;
+	return (p[1] == 0x80 && ((p[2] >= 0x8E && p[2] <= 0x8F) || (p[2] >= 0xA8 && p[2] <= 0xAE))) ||
+	       (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
+}
+
+/* Writes the harmless form of the character at p; returns how many bytes it took. */
+static size_t safe_form(const unsigned char *p, size_t len, char text[8])
+{
+	size_t n = utf8_len(p, len);
+
+	if (n == 0 || is_control(*p)) {
+		switch (*p) {
+		case '\n': str_copy(text, 8, "\\n"); break;
+		case '\r': str_copy(text, 8, "\\r"); break;
+		case '\t': str_copy(text, 8, "\\t"); break;
+		default: snprintf(text, 8, "\\x%02x", *p);
+		}
+		return 1;
+	}
+	if (*p == '\\')
+		str_copy(text, 8, "\\\\");
+	else if (!is_tricky(p, n)) {
+		memcpy(text, p, n);
+		text[n] = 0;
+	} else if (n == 2)
+		snprintf(text, 8, "\\x%02x", p[1]);
+	else
+		snprintf(text, 8, "\\u%04x", (unsigned)(p[0] & 0x0F) << 12 | (unsigned)(p[1] & 0x3F) << 6 | (p[2] & 0x3F));
+	return n;
+}
+
 void str_add_safe(struct buf *out, const char *s, size_t len, size_t max_bytes)
 {
-	const unsigned char *p = (const unsigned char *)s, *end = p + len;
-	size_t used = 0;
+	static const char mark[] = "…";
+	size_t start = out->len, fits = start, n;
 
-	while (p < end) {
-		size_t n = utf8_len(p, (size_t)(end - p));
+	for (size_t i = 0; i < len; i += n) {
 		char text[8];
 
-		if (n == 0 || is_control(*p)) {
-			n = 1;
-			switch (*p) {
-			case '\n': str_copy(text, sizeof(text), "\\n"); break;
-			case '\r': str_copy(text, sizeof(text), "\\r"); break;
-			case '\t': str_copy(text, sizeof(text), "\\t"); break;
-			default: snprintf(text, sizeof(text), "\\x%02x", *p);
-			}
-		} else if (n == 2 && p[0] == 0xC2 && p[1] < 0xA0) { /* C1 controls: terminals obey them too */
-			snprintf(text, sizeof(text), "\\x%02x", p[1]);
-		} else if (*p == '\\') {
-			str_copy(text, sizeof(text), "\\\\");
-		} else {
-			memcpy(text, p, n);
-			text[n] = 0;
-		}
-		if (used + strlen(text) > max_bytes) {
-			buf_add_str(out, "…");
+		n = safe_form((const unsigned char *)s + i, len - i, text);
+		if (out->len - start + strlen(text) > max_bytes) {
+			if (out->len > fits)
+				out->data[out->len = fits] = 0;
+			if (max_bytes >= sizeof(mark) - 1)
+				buf_add_str(out, mark);
 			return;
 		}
-		used += strlen(text);
-		buf_add_str(out, text);
-		p += n;
+		if (buf_add_str(out, text) < 0)
+			return;
+		if (out->len - start + sizeof(mark) - 1 <= max_bytes)
+			fits = out->len;
+	}
+}
+
+void str_mask_unsafe(char *s)
+{
+	size_t len = strlen(s), n;
+
+	for (size_t i = 0; i < len; i += n) {
+		unsigned char *p = (unsigned char *)s + i;
+
+		n = utf8_len(p, len - i);
+		if (n == 0 || is_control(*p))
+			s[i] = '?';
+		else if (is_tricky(p, n))
+			memset(p, '?', n);
+		n = MAX_OF(n, (size_t)1);
 	}
 }
 
@@ -172,12 +218,14 @@ static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 void str_add_base64(struct buf *out, const void *data, size_t len)
 {
 	const unsigned char *p = data;
+	size_t step;
 
-	for (; len > 0; p += 3, len -= MIN_OF(len, (size_t)3)) {
+	for (; len > 0; p += step, len -= step) {
 		unsigned v = (unsigned)p[0] << 16 | (len > 1 ? (unsigned)p[1] << 8 : 0) | (len > 2 ? p[2] : 0);
 		char four[4] = { base64_digits[v >> 18], base64_digits[v >> 12 & 63], base64_digits[v >> 6 & 63],
 				 base64_digits[v & 63] };
 
+		step = MIN_OF(len, (size_t)3);
 		if (len < 3)
 			four[3] = '=';
 		if (len < 2)
@@ -193,7 +241,7 @@ static int base64_value(char c)
 	return at ? (int)(at - base64_digits) : -1;
 }
 
-int str_add_unbase64(struct buf *out, const char *text, size_t len)
+static int add_unbase64(struct buf *out, const char *text, size_t len)
 {
 	unsigned v = 0;
 	int have = 0, padding = 0;
@@ -232,6 +280,16 @@ int str_add_unbase64(struct buf *out, const char *text, size_t len)
 	return 0;
 }
 
+int str_add_unbase64(struct buf *out, const char *text, size_t len)
+{
+	size_t before = out->len;
+	int r = add_unbase64(out, text, len);
+
+	if (r < 0 && out->len > before)
+		out->data[out->len = before] = 0;
+	return r;
+}
+
 void str_add_hex(struct buf *out, const void *data, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -245,7 +303,7 @@ void str_add_hex(struct buf *out, const void *data, size_t len)
 
 void str_each(const char *list, char sep, void (*part)(void *arg, const char *s, size_t len), void *arg)
 {
-	while (*list) {
+	while (list && *list) {
 		const char *end = strchrnul(list, sep), *from = list, *to = end;
 
 		while (from < to && isspace((unsigned char)*from))

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,5 +66,41 @@ static void test_reading_a_file_stops_at_the_maximum(void **state)
 	assert_int_equal(buf_read_file(&exact, path), -ENOENT);
 }
 
+static void test_an_empty_file_is_empty_text(void **state)
+{
+	_cleanup_buf_ struct buf b = BUF(100);
+
+	(void)state;
+	assert_int_equal(buf_read_file(&b, "/dev/null"), 0);
+	assert_string_equal(buf_text(&b), "");
+	assert_int_equal(b.len, 0);
+}
+
+static void test_reserved_room_is_text_that_ends(void **state)
+{
+	_cleanup_buf_ struct buf b = BUF(1000);
+
+	(void)state;
+	assert_non_null(buf_reserve(&b, 500));
+	assert_string_equal(buf_text(&b), "");
+	buf_add_str(&b, "x");
+	assert_non_null(buf_reserve(&b, 999));
+	assert_string_equal(buf_text(&b), "x");
+	assert_null(buf_reserve(&b, 1000));
+}
+
+static void test_reading_into_a_buffer_that_went_over_fails(void **state)
+{
+	_cleanup_fd_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	_cleanup_buf_ struct buf b = BUF(2);
+
+	(void)state;
+	buf_add_str(&b, "too much");
+	assert_int_equal(buf_read_fd(&b, fd), -EMSGSIZE);
+	assert_int_equal(buf_read_file(&b, "/"), -EISDIR);
+}
+
 TEST_MAIN(TEST(append_keeps_a_nul_behind_the_text), TEST(going_over_the_maximum_is_sticky_and_keeps_what_was_there),
-	  TEST(take_gives_the_text_away), TEST(reading_a_file_stops_at_the_maximum))
+	  TEST(take_gives_the_text_away), TEST(reading_a_file_stops_at_the_maximum),
+	  TEST(an_empty_file_is_empty_text), TEST(reserved_room_is_text_that_ends),
+	  TEST(reading_into_a_buffer_that_went_over_fails))
