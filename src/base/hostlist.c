@@ -34,12 +34,6 @@ void hostlist_add(struct hostlist *h, const char *name)
 	take_name(h, mem_strdup(name));
 }
 
-static void shrink_to(struct hostlist *h, size_t n)
-{
-	while (h->n > n)
-		free(h->names[--h->n]);
-}
-
 static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
@@ -162,24 +156,25 @@ static int parse_item(struct hostlist *h, const char **p, const char *text, stru
 
 int hostlist_parse(struct hostlist *h, const char *text, struct err *err)
 {
+	_cleanup_hostlist_ struct hostlist new = HOSTLIST_INIT;
 	const char *p = text;
-	size_t before = h->n;
 
 	if (str_empty(text))
 		return 0;
-	for (;;) {
-		int r = parse_item(h, &p, text, err);
+	for (;; p++) {
+		int r = parse_item(&new, &p, text, err);
 
-		if (r == 0 && h->n - before > HOSTLIST_NAMES_MAX)
-			r = err_set(err, -E2BIG, "hostlist '%.60s': more than %d names", text, HOSTLIST_NAMES_MAX);
-		if (r < 0) {
-			shrink_to(h, before);
+		if (r < 0)
 			return r;
-		}
+		if (new.n > HOSTLIST_NAMES_MAX)
+			return err_set(err, -E2BIG, "hostlist '%.60s': more than %d names", text, HOSTLIST_NAMES_MAX);
 		if (!*p)
-			return 0;
-		p++;
+			break;
 	}
+	for (size_t i = 0; i < new.n; i++)
+		take_name(h, new.names[i]);
+	new.n = 0; /* moved */
+	return 0;
 }
 
 /* The digits at the end of a name: where they start, and their value when it is usable. */
@@ -234,6 +229,16 @@ bool hostlist_has(const struct hostlist *h, const char *name)
 	return false;
 }
 
+/* Can a range run on from the number before to this one, so that expanding it gives both as they are written? */
+static bool runs_on(uint32_t last, int last_width, uint32_t next, int next_width)
+{
+	static const uint32_t tens[] = { 0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+
+	if (next != last + 1)
+		return false;
+	return next_width == last_width || (next_width == last_width + 1 && next == tens[last_width]);
+}
+
 void hostlist_format(const struct hostlist *h, struct buf *out)
 {
 	for (size_t i = 0; i < h->n;) {
@@ -254,14 +259,17 @@ void hostlist_format(const struct hostlist *h, struct buf *out)
 		buf_printf(out, "%.*s[", (int)stem, h->names[i]);
 		for (size_t from = i; from < group; from = run) {
 			uint32_t last;
+			int last_width;
 
 			stem_len(h->names[from], &number, &width);
 			last = number;
+			last_width = width;
 			for (run = from + 1; run < group; run++) {
 				stem_len(h->names[run], &next, &next_width);
-				if (next != last + 1 || next_width != width)
+				if (!runs_on(last, last_width, next, next_width))
 					break;
 				last = next;
+				last_width = next_width;
 			}
 			buf_printf(out, "%s%0*" PRIu32, from > i ? "," : "", width, number);
 			if (last > number)

@@ -32,5 +32,5 @@ void hostlist_add(struct hostlist *h, const char *name);
 void hostlist_sort_unique(struct hostlist *h); /* natural order: n2 before n10 */
 bool hostlist_has(const struct hostlist *h, const char *name); /* linear */
 
-/* The short form: "n[1-4,07],login", consecutive numbers of the same width joined. The order is kept. */
+/* The short form: "n[1-4,07],login", consecutive numbers joined (8, 9, 10 too, but not 08, 9). The order is kept. */
 void hostlist_format(const struct hostlist *h, struct buf *out);

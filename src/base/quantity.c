@@ -17,19 +17,27 @@ static const struct {
 	{ "Pi", 2, 50 }, { "Ei", 2, 60 },
 };
 
-/* v * base^power, saturating; division rounds up and remembers nothing else. */
-static unsigned __int128 scale(unsigned __int128 v, int base, int power)
+/* v * 2^twos * 10^tens, rounded up. It multiplies as long as there is room and divides only then, so that nothing is
+ * lost that matters; with no division left, what is above the room is above every maximum. */
+static unsigned __int128 scale(unsigned __int128 v, int twos, int tens, bool lost)
 {
-	const unsigned __int128 limit = (unsigned __int128)1 << 100;
+	const unsigned __int128 room = (unsigned __int128)1 << 120;
 
-	for (; power > 0; power--) {
-		if (v > limit)
-			return v;
-		v *= (unsigned)base;
+	while (twos > 0 || tens != 0) {
+		if (v < room && twos > 0) {
+			v *= 2;
+			twos--;
+		} else if (v < room && tens > 0) {
+			v *= 10;
+			tens--;
+		} else if (tens < 0) {
+			lost |= v % 10 != 0;
+			v /= 10;
+			tens++;
+		} else
+			break;
 	}
-	for (; power < 0 && v > 1; power++)
-		v = v / (unsigned)base + (v % (unsigned)base != 0);
-	return v;
+	return v + lost;
 }
 
 /* "e3", "E-2": what follows the digits, when it is an exponent. */
@@ -94,14 +102,7 @@ int quantity_parse(const char *text, size_t len, int64_t *ret_milli)
 		base = suffixes[i].base;
 		power = suffixes[i].power;
 	}
-	if (lost)
-		v++;
-	/* multiply before dividing, so that nothing is rounded that need not be */
-	if (base == 2) {
-		v = scale(v, 2, power);
-		power = 0;
-	}
-	v = scale(v, 10, power + 3 - fraction);
+	v = scale(v, base == 2 ? power : 0, (base == 10 ? power : 0) + 3 - fraction, lost);
 	if (v > (unsigned __int128)QUANTITY_MAX)
 		v = (unsigned __int128)QUANTITY_MAX;
 	*ret_milli = negative ? -(int64_t)v : (int64_t)v;
