@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -122,8 +123,7 @@ int args_parse(struct arg *args, size_t n, int argc, char **argv, char ***ret_re
 		a = find_flag(args, n, name, len);
 		if (!a || text[1] != '-')
 			return err_set(err, -EINVAL, "unknown flag %.60s (--help lists them all)", text);
-		str_copy(where, sizeof(where), "--");
-		strncat(where, a->flag, sizeof(where) - 3);
+		snprintf(where, sizeof(where), "--%s", a->flag);
 		if (value)
 			value++;
 		else if (a->type == ARG_BOOL)
@@ -188,23 +188,22 @@ static void add_default(const struct arg *a, struct buf *out)
 }
 
 /* Adds text in a column: words wrap, every line starts at HELP_COLUMN. */
-static void add_wrapped(struct buf *out, size_t column, const char *text)
+static void add_wrapped(struct buf *out, const char *text)
 {
-	while (*text) {
-		size_t len = strcspn(text, " ");
+	size_t column = HELP_COLUMN;
 
-		if (column + len > HELP_WIDTH && column > HELP_COLUMN) {
+	while (*text) {
+		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
+
+		if (column + blanks + len > HELP_WIDTH && column > HELP_COLUMN) {
 			buf_printf(out, "\n%*s", HELP_COLUMN, "");
 			column = HELP_COLUMN;
+			text += blanks;
+			blanks = 0;
 		}
-		buf_add(out, text, len);
-		text += len;
-		column += len;
-		if (*text == ' ') {
-			buf_add_char(out, ' ');
-			text++;
-			column++;
-		}
+		buf_add(out, text, blanks + len);
+		text += blanks + len;
+		column += blanks + len;
 	}
 	buf_add_char(out, '\n');
 }
@@ -233,7 +232,7 @@ void args_help(const struct arg *args, size_t n, struct buf *out)
 			buf_printf(out, "\n%*s", HELP_COLUMN, "");
 		else
 			buf_printf(out, "%*s", (int)(HELP_COLUMN - left.len), "");
-		add_wrapped(out, HELP_COLUMN, buf_text(&right));
+		add_wrapped(out, buf_text(&right));
 	}
 }
 
