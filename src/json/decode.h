@@ -90,6 +90,7 @@ struct json_amount {
 #define JSON_ENUM(k, type, member, table) { JSON_AT(k, ENUM, type, member), .names = (table) }
 #define JSON_INSIDE(k, t) { JSON_FIELD(k, INSIDE), .sub = &(t) }
 #define JSON_STRUCT(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t) }
+#define JSON_STRUCT_NEEDED(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t), .required = true }
 #define JSON_ARRAY(k, type, member, n, t) \
 	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t) }
 #define JSON_STRS(k, type, member, n) { JSON_AT(k, STRS, type, member), .count_offset = offsetof(type, n) }

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The fields of a table stand in the order in which the API server sends them: that is fastest.
+ */
+#include "kube/objects.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/str.h"
+#include "model/lease.h"
+#include "json/json.h"
+
+#define NAME_MAX_BYTES 253
+#define EXCERPT_MAX 64
+
+static_assert(2 * NAME_MAX_BYTES + 2 <= STORE_KEY_MAX, "every accepted name makes a key");
+static_assert(sizeof(struct pair) == sizeof(struct json_pair) &&
+                      offsetof(struct pair, key) == offsetof(struct json_pair, key) &&
+                      offsetof(struct pair, value) == offsetof(struct json_pair, value),
+              "pairs are decoded as json_pair");
+static_assert(sizeof(struct amount) == sizeof(struct json_amount) &&
+                      offsetof(struct amount, name) == offsetof(struct json_amount, name) &&
+                      offsetof(struct amount, milli) == offsetof(struct json_amount, milli),
+              "amounts are decoded as json_amount");
+
+/* ---- what all objects have ---- */
+
+static const struct json_field owner_fields[] = {
+	JSON_STR("kind", struct owner, kind),
+	JSON_STR("name", struct owner, name),
+	JSON_STR("uid", struct owner, uid),
+	JSON_BOOL("controller", struct owner, controller),
+};
+static const struct json_type owner_type = JSON_TYPE(struct owner, owner_fields);
+
+static const struct json_field meta_fields[] = {
+	JSON_STR_NEEDED("name", struct meta, name),
+	JSON_STR("namespace", struct meta, ns),
+	JSON_STR("uid", struct meta, uid),
+	JSON_STR("resourceVersion", struct meta, resource_version),
+	JSON_INT64("generation", struct meta, generation),
+	JSON_TIME("creationTimestamp", struct meta, created),
+	JSON_TIME("deletionTimestamp", struct meta, deletion),
+	JSON_INT64("deletionGracePeriodSeconds", struct meta, deletion_grace_s),
+	JSON_PAIRS("labels", struct meta, labels, n_labels, NULL),
+	JSON_PAIRS("annotations", struct meta, annotations, n_annotations, annotation_matters),
+	JSON_ARRAY("ownerReferences", struct meta, owners, n_owners, owner_type),
+	JSON_STRS("finalizers", struct meta, finalizers, n_finalizers),
+};
+static const struct json_type meta_type = JSON_TYPE(struct meta, meta_fields);
+
+static const char *const cond_statuses[] = { "Unknown", "True", "False", NULL };
+
+static const struct json_field condition_fields[] = {
+	JSON_STR("type", struct condition, type),
+	JSON_ENUM("status", struct condition, status, cond_statuses),
+	JSON_TIME("lastTransitionTime", struct condition, changed),
+	JSON_STR("reason", struct condition, reason),
+	JSON_STR("message", struct condition, message),
+};
+static const struct json_type condition_type = JSON_TYPE(struct condition, condition_fields);
+
+static const char *const effects[] = { "", "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
+
+/* ---- Pod: spec ---- */
+
+static const char *const restart_policies[] = { "", "Always", "OnFailure", "Never", NULL };
+static const char *const toleration_ops[] = { "Equal", "Exists", NULL };
+static const char *const selector_ops[] = { "", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL };
+
+static const struct json_field claim_fields[] = {
+	JSON_STR("claimName", struct volume_claim, claim),
+};
+static const struct json_type claim_type = JSON_TYPE(struct volume_claim, claim_fields);
+
+static const struct json_field volume_fields[] = {
+	JSON_STR("name", struct volume_claim, volume),
+	JSON_INSIDE("persistentVolumeClaim", claim_type),
+};
+static const struct json_type volume_type = JSON_TYPE(struct volume_claim, volume_fields);
+
+static const struct json_field port_fields[] = {
+	JSON_INT32("hostPort", struct host_port, port),
+	JSON_STR("protocol", struct host_port, protocol),
+	JSON_STR("hostIP", struct host_port, host_ip),
+};
+static const struct json_type port_type = JSON_TYPE(struct host_port, port_fields);
+
+static const struct json_field resources_fields[] = {
+	JSON_AMOUNTS("limits", struct container, limits, n_limits),
+	JSON_AMOUNTS("requests", struct container, requests, n_requests),
+};
+static const struct json_type resources_type = JSON_TYPE(struct container, resources_fields);
+
+static const struct json_field container_fields[] = {
+	JSON_STR("name", struct container, name),
+	JSON_ARRAY("ports", struct container, ports, n_ports, port_type),
+	JSON_INSIDE("resources", resources_type),
+	JSON_ENUM("restartPolicy", struct container, restart, restart_policies),
+};
+static const struct json_type container_type = JSON_TYPE(struct container, container_fields);
+
+static const struct json_field requirement_fields[] = {
+	JSON_STR("key", struct requirement, key),
+	JSON_ENUM("operator", struct requirement, op, selector_ops),
+	JSON_STRS("values", struct requirement, values, n_values),
+};
+static const struct json_type requirement_type = JSON_TYPE(struct requirement, requirement_fields);
+
+static const struct json_field term_fields[] = {
+	JSON_ARRAY("matchExpressions", struct selector_term, labels, n_labels, requirement_type),
+	JSON_ARRAY("matchFields", struct selector_term, fields, n_fields, requirement_type),
+};
+static const struct json_type term_type = JSON_TYPE(struct selector_term, term_fields);
+
+static const struct json_field required_fields[] = {
+	JSON_ARRAY("nodeSelectorTerms", struct pod, required_nodes, n_required_nodes, term_type),
+};
+static const struct json_type required_type = JSON_TYPE(struct pod, required_fields);
+
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+static const struct json_field node_affinity_fields[] = {
+	JSON_PRESENT(REQUIRED, struct pod, has_required),
+	JSON_INSIDE(REQUIRED, required_type),
+};
+static const struct json_type node_affinity_type = JSON_TYPE(struct pod, node_affinity_fields);
+
+static const struct json_field affinity_fields[] = {
+	JSON_INSIDE("nodeAffinity", node_affinity_type),
+};
+static const struct json_type affinity_type = JSON_TYPE(struct pod, affinity_fields);
+
+static const struct json_field toleration_fields[] = {
+	JSON_STR("key", struct toleration, key),
+	JSON_ENUM("operator", struct toleration, op, toleration_ops),
+	JSON_STR("value", struct toleration, value),
+	JSON_ENUM("effect", struct toleration, effect, effects),
+	JSON_INT64("tolerationSeconds", struct toleration, seconds),
+	JSON_PRESENT("tolerationSeconds", struct toleration, has_seconds),
+};
+static const struct json_type toleration_type = JSON_TYPE(struct toleration, toleration_fields);
+
+/* An array of { "name": … } is an array of strings: a struct of one string has the size of the string's pointer. */
+struct gate_name {
+	const char *name;
+};
+static_assert(sizeof(struct gate_name) == sizeof(const char *), "gates are decoded as strings");
+
+static const struct json_field gate_fields[] = {
+	JSON_STR_NEEDED("name", struct gate_name, name),
+};
+static const struct json_type gate_type = JSON_TYPE(struct gate_name, gate_fields);
+
+static const struct json_field pod_spec_fields[] = {
+	JSON_ARRAY("volumes", struct pod, volumes, n_volumes, volume_type),
+	JSON_ARRAY("initContainers", struct pod, init_containers, n_init_containers, container_type),
+	JSON_ARRAY("containers", struct pod, containers, n_containers, container_type),
+	JSON_ENUM("restartPolicy", struct pod, restart, restart_policies),
+	JSON_INT64("terminationGracePeriodSeconds", struct pod, grace_s),
+	JSON_PRESENT("terminationGracePeriodSeconds", struct pod, has_grace),
+	JSON_INT64("activeDeadlineSeconds", struct pod, active_deadline_s),
+	JSON_PAIRS("nodeSelector", struct pod, node_selector, n_node_selector, NULL),
+	JSON_STR("nodeName", struct pod, node_name),
+	JSON_BOOL("hostNetwork", struct pod, host_network),
+	JSON_INSIDE("affinity", affinity_type),
+	JSON_STR("schedulerName", struct pod, scheduler_name),
+	JSON_ARRAY("tolerations", struct pod, tolerations, n_tolerations, toleration_type),
+	JSON_STR("priorityClassName", struct pod, priority_class),
+	JSON_INT32("priority", struct pod, priority),
+	JSON_AMOUNTS("overhead", struct pod, overhead, n_overhead),
+	JSON_ARRAY("schedulingGates", struct pod, gates, n_gates, gate_type),
+};
+static const struct json_type pod_spec_type = JSON_TYPE(struct pod, pod_spec_fields);
+
+/* ---- Pod: status ---- */
+
+static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed", NULL };
+static const char *const qos_classes[] = { "", "Guaranteed", "Burstable", "BestEffort", NULL };
+
+static const struct json_field waiting_fields[] = {
+	JSON_STR("reason", struct container_status, reason),
+	JSON_STR("message", struct container_status, message),
+};
+static const struct json_type waiting_type = JSON_TYPE(struct container_status, waiting_fields);
+
+static const struct json_field running_fields[] = {
+	JSON_TIME("startedAt", struct container_status, started),
+};
+static const struct json_type running_type = JSON_TYPE(struct container_status, running_fields);
+
+static const struct json_field terminated_fields[] = {
+	JSON_INT32("exitCode", struct container_status, exit_code),
+	JSON_INT32("signal", struct container_status, signal),
+	JSON_STR("reason", struct container_status, reason),
+	JSON_STR("message", struct container_status, message),
+	JSON_TIME("startedAt", struct container_status, started),
+	JSON_TIME("finishedAt", struct container_status, finished),
+};
+static const struct json_type terminated_type = JSON_TYPE(struct container_status, terminated_fields);
+
+static const struct json_field state_fields[] = {
+	JSON_PRESENT("waiting", struct container_status, waiting),       JSON_INSIDE("waiting", waiting_type),
+	JSON_PRESENT("running", struct container_status, running),       JSON_INSIDE("running", running_type),
+	JSON_PRESENT("terminated", struct container_status, terminated), JSON_INSIDE("terminated", terminated_type),
+};
+static const struct json_type state_type = JSON_TYPE(struct container_status, state_fields);
+
+static const struct json_field status_fields[] = {
+	JSON_STR("name", struct container_status, name),
+	JSON_INSIDE("state", state_type),
+	JSON_BOOL("ready", struct container_status, ready),
+	JSON_INT32("restartCount", struct container_status, restarts),
+	JSON_STR("containerID", struct container_status, container_id),
+};
+static const struct json_type status_type = JSON_TYPE(struct container_status, status_fields);
+
+static const struct json_field pod_status_fields[] = {
+	JSON_ENUM("phase", struct pod, phase, phases),
+	JSON_ARRAY("conditions", struct pod, conditions, n_conditions, condition_type),
+	JSON_STR("message", struct pod, message),
+	JSON_STR("reason", struct pod, reason),
+	JSON_STR("hostIP", struct pod, host_ip),
+	JSON_STR("podIP", struct pod, pod_ip),
+	JSON_TIME("startTime", struct pod, started),
+	JSON_ARRAY("initContainerStatuses", struct pod, init_statuses, n_init_statuses, status_type),
+	JSON_ARRAY("containerStatuses", struct pod, statuses, n_statuses, status_type),
+	JSON_ENUM("qosClass", struct pod, qos, qos_classes),
+};
+static const struct json_type pod_status_type = JSON_TYPE(struct pod, pod_status_fields);
+
+static const struct json_field pod_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct pod, meta, meta_type),
+	JSON_INSIDE("spec", pod_spec_type),
+	JSON_INSIDE("status", pod_status_type),
+};
+const struct json_type kube_pod_type = JSON_TYPE(struct pod, pod_fields);
+
+/* ---- Node ---- */
+
+static const struct json_field taint_fields[] = {
+	JSON_STR("key", struct taint, key),
+	JSON_STR("value", struct taint, value),
+	JSON_ENUM("effect", struct taint, effect, effects),
+	JSON_TIME("timeAdded", struct taint, added),
+};
+static const struct json_type taint_type = JSON_TYPE(struct taint, taint_fields);
+
+static const struct json_field node_spec_fields[] = {
+	JSON_BOOL("unschedulable", struct knode, unschedulable),
+	JSON_ARRAY("taints", struct knode, taints, n_taints, taint_type),
+};
+static const struct json_type node_spec_type = JSON_TYPE(struct knode, node_spec_fields);
+
+static const struct json_field address_fields[] = {
+	JSON_STR("type", struct address, type),
+	JSON_STR("address", struct address, address),
+};
+static const struct json_type address_type = JSON_TYPE(struct address, address_fields);
+
+static const struct json_field node_info_fields[] = {
+	JSON_STR("bootID", struct knode, boot_id),
+	JSON_STR("kubeletVersion", struct knode, kubelet_version),
+};
+static const struct json_type node_info_type = JSON_TYPE(struct knode, node_info_fields);
+
+static const struct json_field node_status_fields[] = {
+	JSON_AMOUNTS("capacity", struct knode, capacity, n_capacity),
+	JSON_AMOUNTS("allocatable", struct knode, allocatable, n_allocatable),
+	JSON_ARRAY("conditions", struct knode, conditions, n_conditions, condition_type),
+	JSON_ARRAY("addresses", struct knode, addresses, n_addresses, address_type),
+	JSON_INSIDE("nodeInfo", node_info_type),
+};
+static const struct json_type node_status_type = JSON_TYPE(struct knode, node_status_fields);
+
+static const struct json_field node_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct knode, meta, meta_type),
+	JSON_INSIDE("spec", node_spec_type),
+	JSON_INSIDE("status", node_status_type),
+};
+const struct json_type kube_node_type = JSON_TYPE(struct knode, node_fields);
+
+/* ---- Lease ---- */
+
+static const struct json_field lease_spec_fields[] = {
+	JSON_STR("holderIdentity", struct klease, holder),
+	JSON_INT32("leaseDurationSeconds", struct klease, duration_s),
+	JSON_TIME("acquireTime", struct klease, acquired),
+	JSON_TIME("renewTime", struct klease, renewed),
+	JSON_INT32("leaseTransitions", struct klease, transitions),
+};
+static const struct json_type lease_spec_type = JSON_TYPE(struct klease, lease_spec_fields);
+
+static const struct json_field lease_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct klease, meta, meta_type),
+	JSON_INSIDE("spec", lease_spec_type),
+};
+const struct json_type kube_lease_type = JSON_TYPE(struct klease, lease_fields);
+
+/* ---- any of them ---- */
+
+static const struct {
+	const char *name;
+	const struct json_type *type;
+} kinds[] = {
+	[KUBE_PODS] = { "Pod", &kube_pod_type },
+	[KUBE_NODES] = { "Node", &kube_node_type },
+	[KUBE_LEASES] = { "Lease", &kube_lease_type },
+};
+
+static_assert(offsetof(struct pod, meta) == 0 && offsetof(struct knode, meta) == 0 &&
+                      offsetof(struct klease, meta) == 0,
+              "every object begins with its metadata");
+
+static int check_meta(const struct meta *m, struct err *err)
+{
+	if (!*m->name)
+		return err_set(err, -EBADMSG, "metadata.name: empty");
+	if (strlen(m->name) > NAME_MAX_BYTES)
+		return err_set(err, -E2BIG, "metadata.name: longer than %d bytes", NAME_MAX_BYTES);
+	if (m->ns && strlen(m->ns) > NAME_MAX_BYTES)
+		return err_set(err, -E2BIG, "metadata.namespace: longer than %d bytes", NAME_MAX_BYTES);
+	return 0;
+}
+
+/* "Pod a/b: " before the error, as far as the object says who it is. */
+static int name_it(const char *kind, yyjson_val *value, int r, struct err *err)
+{
+	_cleanup_buf_ struct buf who = BUF(4 * EXCERPT_MAX);
+	yyjson_val *meta = json_get(value, "metadata");
+	yyjson_val *ns = json_get(meta, "namespace"), *name = json_get(meta, "name");
+
+	str_add_safe(&who, str_or(yyjson_get_str(ns), ""), yyjson_get_len(ns), EXCERPT_MAX);
+	if (who.len)
+		buf_add_char(&who, '/');
+	str_add_safe(&who, str_or(yyjson_get_str(name), "?"), yyjson_is_str(name) ? yyjson_get_len(name) : 1,
+	             EXCERPT_MAX);
+	return err_wrap(err, r, "%s %s", kind, buf_text(&who));
+}
+
+int kube_decode(enum kube_kind kind, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
+                struct err *err)
+{
+	_cleanup_free_ void *object = NULL;
+	const char *says = json_str(json_get(value, "kind"));
+	size_t size;
+	int r;
+
+	assert((size_t)kind < ARRAY_LEN(kinds));
+	if (says && !str_eq(says, kinds[kind].name))
+		return err_set(err, -EBADMSG, "expected a %s, got a %.*s", kinds[kind].name, EXCERPT_MAX, says);
+	r = json_decode(kinds[kind].type, value, s, &object, &size, err);
+	if (r == 0)
+		r = check_meta(object, err);
+	if (r < 0)
+		return name_it(kinds[kind].name, value, r, err);
+	*ret = TAKE_PTR(object);
+	if (ret_size)
+		*ret_size = size;
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Objects of Kubernetes as the API server sends them → the structs of model/. One table of fields for each kind; what a
+ * table does not name is skipped. Pure but for the scratch memory.
+ */
+#pragma once
+
+#include "json/decode.h"
+#include "port/kube.h"
+
+extern const struct json_type kube_pod_type;   /* struct pod */
+extern const struct json_type kube_node_type;  /* struct knode */
+extern const struct json_type kube_lease_type; /* struct klease */
+
+/* Decodes an object of the kind (PODS, NODES, LEASES), from a list (where items do not say what they are), from a watch,
+ * or on its own. The result begins with `struct meta` and is one block: free() it, or give it to a store with its
+ * *ret_size. An object of another kind, without a name, or with one that is too long for a store's key is refused.
+ * Errors name the object: "Pod a/b: spec.priority: expected an integer, got a string". */
+int kube_decode(enum kube_kind kind, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
+		struct err *err);
