@@ -2,8 +2,8 @@
  *
  * Types: which fields an object has, and how lists and maps of them merge. One description serves decoding (unknown
  * fields, wrong types, order and zero values as a real server writes them), strategic and apply patches (merge keys,
- * list types), OpenAPI, and pruning of custom resources. Built-in types are compiled once from a text (types_*.c);
- * those of custom resources come from their schema.
+ * list types), OpenAPI, and pruning of custom resources. Built-in types are compiled once, at first use, from a text
+ * (types_text.h); those of custom resources come from their schema.
  */
 #pragma once
 
@@ -46,7 +46,8 @@ struct field {
 
 struct type {
 	enum type_kind kind;
-	const char *name; /* "PodSpec"; NULL for unnamed ones */
+	const char *name;    /* "PodSpec"; NULL for unnamed ones */
+	const char *package; /* "io.k8s.api.core.v1"; NULL for unnamed and custom ones */
 	const char *description;
 	const struct field *fields; /* TYPE_STRUCT, in the order they are written */
 	size_t n_fields;
@@ -59,7 +60,7 @@ struct type {
 };
 
 const struct field *type_field(const struct type *t, const char *name, size_t len); /* NULL when it has none */
-const struct type *type_named(const char *name); /* a built-in: "v1.Pod", "apps/v1.Deployment"; NULL when unknown */
+const struct type *type_named(const char *package, const char *name); /* a built-in; NULL when unknown */
 
 /* All named built-in types, for OpenAPI and tests. */
 const struct type *const *types_all(size_t *ret_n);
