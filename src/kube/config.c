@@ -130,8 +130,7 @@ static int in_cluster_namespace(const char *dir, char **ret, struct err *err)
 
 	if (r < 0 && r != -ENOENT)
 		return err_errno(err, r, "%s", path);
-	while (text.len && strchr(" \r\n\t", text.data[text.len - 1]))
-		text.data[--text.len] = 0;
+	secret_buf_trim(&text);
 	if (str_has_control(buf_text(&text), text.len))
 		return err_set(err, -EBADMSG, "%s: this is no name of a namespace", path);
 	*ret = mem_strdup(text.len ? buf_text(&text) : "default");

@@ -41,7 +41,7 @@ struct cred_view {
 	uint64_t tls_serial; /* of `tls`: when it differs, connections made before must not be used again */
 };
 
-/* Exactly one of view and error is set. */
+/* Exactly one of view and error is set. Must not free the cred. */
 typedef void (*cred_ready)(void *arg, const struct cred_view *view, const struct err *error);
 
 /* config is borrowed and must outlive the cred. plugin_timeout 0 = the default. Reads nothing yet. */
@@ -60,5 +60,6 @@ void cred_cancel(struct cred_wait *w); /* `ready` is not called; NULL is fine */
  * try once more. False: nothing better is to be had now. */
 bool cred_refresh(struct cred *c, uint64_t serial);
 
-/* What went wrong when files were last read again while older contents are still used, or NULL. */
+/* What went wrong when files were last read, or the plugin last run, while what they gave before may still be used; NULL
+ * when all is well. */
 const char *cred_problem(const struct cred *c);

@@ -66,26 +66,9 @@ int kubeconfig_parse(struct kubeconfig *k, const char *path, const char *text, s
 	return r;
 }
 
-static void wipe(yyjson_val *v)
-{
-	yyjson_val *key, *item;
-	size_t i, n;
-
-	if (yyjson_is_str(v)) {
-		explicit_bzero((char *)(uintptr_t)yyjson_get_str(v), yyjson_get_len(v));
-	} else if (yyjson_is_arr(v)) {
-		yyjson_arr_foreach(v, i, n, item)
-			wipe(item);
-	} else if (yyjson_is_obj(v)) {
-		yyjson_obj_foreach(v, i, n, key, item)
-			wipe(item);
-	}
-}
-
 void kubeconfig_done(struct kubeconfig *k)
 {
-	wipe(yyjson_doc_get_root(k->doc));
-	yyjson_doc_free(k->doc);
+	secret_doc_free(k->doc);
 	free(k->path);
 	*k = (struct kubeconfig){ 0 };
 }

@@ -94,7 +94,7 @@ static int take_pem_data(const struct place *p, yyjson_val *obj, const char *key
 	if (str_add_unbase64(&pem, s, strlen(s)) < 0)
 		return pem.error ? place_refuse(p, -EMSGSIZE, "%s is longer than %u KiB", key, KUBE_PEM_BYTES_MAX >> 10) :
 				   place_refuse(p, -EBADMSG, "%s is not valid base64", key);
-	if (strlen(buf_text(&pem)) != pem.len || !strstr(buf_text(&pem), "-----BEGIN "))
+	if (strlen(buf_text(&pem)) != pem.len || !secret_is_pem(buf_text(&pem)))
 		return place_refuse(p, -EBADMSG, "%s is base64 of something that is no PEM text (-----BEGIN …)", key);
 	*ret = buf_take(&pem);
 	return 0;
@@ -224,9 +224,8 @@ static int take_token(const struct place *p, yyjson_val *obj, char **ret)
 {
 	int r = place_str(p, obj, "token", KUBE_TOKEN_MAX, ret);
 
-	for (const char *s = r == 0 && *ret ? *ret : ""; *s; s++)
-		if (*s <= ' ' || *s > '~')
-			return place_refuse(p, -EBADMSG, "token has a blank or another character in it that no token has");
+	if (r == 0 && *ret && !secret_is_token(*ret))
+		return place_refuse(p, -EBADMSG, "token has a blank or another character in it that no token has");
 	return r;
 }
 

@@ -5,7 +5,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <string.h>
+#include <yyjson.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -24,3 +26,16 @@ static inline void secret_buf_done(struct buf *b)
 		explicit_bzero(b->data, b->len);
 	buf_done(b);
 }
+
+/* Without the blanks and line breaks at its end. */
+static inline void secret_buf_trim(struct buf *b)
+{
+	while (b->len && memchr(" \r\n\t", b->data[b->len - 1], 4))
+		b->data[--b->len] = 0;
+}
+
+void secret_doc_free(yyjson_doc *doc); /* wipes its strings */
+
+/* What may stand in an Authorization header: no blanks, no line breaks, nothing but ASCII, not "". */
+bool secret_is_token(const char *s);
+bool secret_is_pem(const char *s); /* looks like it; TLS will tell */
