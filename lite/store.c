@@ -437,7 +437,7 @@ static void ns_range(const struct collection *c, const char *ns, size_t *ret_fro
 		return;
 	}
 	memcpy(key, ns, len);
-	strcpy(key + len, "/");
+	memcpy(key + len, "/", 2);
 	*ret_from = place(c, key, &found);
 	key[len] = '/' + 1;
 	*ret_to = place(c, key, &found);

@@ -65,7 +65,7 @@ static void test_command_and_environment_are_expanded_as_kubernetes_does(void **
 {
 	struct outcome o;
 
-	translate(&o, 
+	translate(&o,
 		"{\"nodeName\":\"n1\",\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"command\":[\"sh\",\"$(A)\"],"
 		"\"args\":[\"$$(A)\",\"$(NOPE)\",\"$(B)\"],\"workingDir\":\"/tmp\",\"resources\":{\"limits\":{\"cpu\":\"1500m\"}},\"env\":["
 		"{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"<$(A)>\"},"
@@ -99,7 +99,7 @@ static void test_volumes_become_files_and_mounts(void **state)
 {
 	struct outcome o;
 
-	translate(&o, 
+	translate(&o,
 		"{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"b\",\"path\":\"sub/b.txt\"}]}},"
 		"{\"name\":\"s\",\"secret\":{\"secretName\":\"sec\",\"defaultMode\":256}},{\"name\":\"e\",\"emptyDir\":{}},"
 		"{\"name\":\"h\",\"hostPath\":{\"path\":\"/srv\"}}],"
