@@ -191,6 +191,7 @@ static void test_a_redirect_is_not_followed(void **state)
 	(void)state;
 	do_call(f.loop, f.client, &q, &r);
 	assert_int_equal(r.status, 302);
+	assert_string_equal(r.error, "");
 }
 
 static void test_retry_after_is_read_as_seconds_and_as_date(void **state)
@@ -676,9 +677,17 @@ static void test_a_given_proxy_is_used(void **state)
 
 /* Connections */
 
+static void serve_and_count_ends(struct peer_conn *c, void *arg)
+{
+	serve_text(c, SMALL_OK);
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
 static void test_connections_are_kept_until_forgotten(void **state)
 {
-	_cleanup_fixture_ struct fixture f = with_peer(serve_text, SMALL_OK);
+	atomic_int n_ends = 0;
+	_cleanup_fixture_ struct fixture f = with_peer(serve_and_count_ends, &n_ends);
+	usec_t end = loop_now(f.loop) + TEST_DEADLINE;
 	_cleanup_result_ struct result r = { 0 };
 	struct http_request q = get(f.url);
 
@@ -686,7 +695,11 @@ static void test_connections_are_kept_until_forgotten(void **state)
 	for (int i = 0; i < 5; i++)
 		do_call(f.loop, f.client, &q, &r);
 	assert_int_equal(peer_accepted(f.peer), 1);
+	assert_int_equal(atomic_load(&n_ends), 0);
 	http_client_forget_connections(f.client);
+	while (atomic_load(&n_ends) < 1 && loop_now(f.loop) < end)
+		loop_run_once(f.loop, 10 * USEC_MSEC);
+	assert_int_equal(atomic_load(&n_ends), 1);
 	do_call(f.loop, f.client, &q, &r);
 	do_call(f.loop, f.client, &q, &r);
 	assert_int_equal(r.status, 200);
@@ -1024,8 +1037,9 @@ int main(void)
 		TEST(freeing_the_client_ends_calls_without_a_word),
 	};
 
-	/* A proxy in the environment is never used: there is none here. */
+	/* What the environment says of proxies never counts. */
 	setenv("http_proxy", "http://127.0.0.1:9", 1);
 	setenv("https_proxy", "http://127.0.0.1:9", 1);
+	setenv("no_proxy", "10.255.255.1", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
