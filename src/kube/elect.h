@@ -11,7 +11,8 @@
 
 struct elect;
 
-/* Called when leadership begins or ends (leading) and when the holder is another; holder may be "". */
+/* Called when leadership begins or ends (leading) and when the holder is another; holder may be "". Must not free the
+ * elect. */
 typedef void (*elect_changed)(void *arg, bool leading, const char *holder);
 
 struct elect_options {
