@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kube/test_samples.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,10 @@ struct sample *sample_read(const char *name)
 	length = sample_header(s, "Content-Length");
 	if (*length && (size_t)atoll(length) <= s->body_len) {
 		s->body_len = (size_t)atoll(length);
-		s->body[s->body_len] = '\0';
+	} else if (s->body_len && s->body[s->body_len - 1] == '\n') {
+		s->body_len--; /* the recorder's own */
 	}
+	s->body[s->body_len] = '\0';
 	return s;
 }
 
@@ -110,6 +113,16 @@ const char *sample_header(const struct sample *s, const char *name)
 		if (!strncasecmp(s->headers[i], name, len) && s->headers[i][len] == ':')
 			return s->headers[i] + len + 1 + strspn(s->headers[i] + len + 1, " ");
 	return "";
+}
+
+void sample_make_pods(struct sample *s)
+{
+	static const char from[] = "\"kind\":\"ConfigMap\"", to[] = "\"kind\":\"Pod\"      ";
+	char *at = s->body;
+
+	static_assert(sizeof(from) == sizeof(to), "in place");
+	while ((at = strstr(at, from)))
+		memcpy(at, to, strlen(to));
 }
 
 struct http_answer sample_answer(const struct sample *s)

@@ -30,6 +30,9 @@ DEFINE_FREEP(struct sample, sample_free)
 
 const char *sample_header(const struct sample *s, const char *name); /* "" when absent */
 
+/* Some streams were recorded of ConfigMaps, which we never watch: makes Pods of them. */
+void sample_make_pods(struct sample *s);
+
 /* As the HTTP client would give it. The body is the sample's. */
 struct http_answer sample_answer(const struct sample *s);
 

@@ -309,6 +309,15 @@ void store_replace_end(struct store *s)
 	s->synced = true;
 }
 
+void store_keep(struct store *s, const char *ns, const char *name)
+{
+	char key[STORE_KEY_MAX];
+	struct entry *e = map_get(&s->by_key, make_key(ns, name, key));
+
+	if (e)
+		e->round = s->round;
+}
+
 /* ---- reading ---- */
 
 const void *store_get_key(const struct store *s, const char *key)

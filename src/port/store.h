@@ -64,6 +64,8 @@ void store_remove(struct store *s, const char *ns, const char *name);
  * list (begin again without end) removes nothing. */
 void store_replace_begin(struct store *s);
 void store_replace_end(struct store *s);
+/* The list has this one, but nobody could read it: what is stored, if anything, stays. */
+void store_keep(struct store *s, const char *ns, const char *name);
 
 /* Freshness. Not synced until the first full list; `stale_since` is when the source was last known to be alive
  * (monotonic), so that a reader can refuse to decide from old news. */

@@ -237,6 +237,21 @@ static void test_an_abandoned_list_removes_nothing(void **state)
 	assert_non_null(store_get(s, "a", "z"));
 }
 
+static void test_what_a_list_has_but_nobody_could_read_stays(void **state)
+{
+	_cleanup_(store_freep) struct store *s = store_new(&things);
+
+	(void)state;
+	put(s, "a", "x", "1", "");
+	put(s, "a", "y", "1", "");
+	store_replace_begin(s);
+	store_keep(s, "a", "x");
+	store_keep(s, "a", "never-seen");
+	store_replace_end(s);
+	assert_non_null(store_get(s, "a", "x"));
+	assert_int_equal(store_count(s), 1);
+}
+
 static void test_freshness_is_what_the_source_said_last(void **state)
 {
 	_cleanup_(store_freep) struct store *s = store_new(&things);
@@ -412,5 +427,6 @@ static void test_agrees_with_a_plain_array_over_many_changes(void **state)
 TEST_MAIN(TEST(objects_are_found_by_namespace_and_name), TEST(walk_goes_in_order_of_insertion),
           TEST(indexes_follow_changes), TEST(listeners_hear_each_change_once),
           TEST(the_same_version_of_another_object_is_a_change), TEST(a_full_list_removes_what_it_does_not_have),
-          TEST(an_abandoned_list_removes_nothing), TEST(freshness_is_what_the_source_said_last),
+          TEST(an_abandoned_list_removes_nothing), TEST(what_a_list_has_but_nobody_could_read_stays),
+          TEST(freshness_is_what_the_source_said_last),
           TEST(memory_is_accounted_and_comes_back), TEST(agrees_with_a_plain_array_over_many_changes))
