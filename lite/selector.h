@@ -33,7 +33,7 @@ int selector_parse_fields(const struct kind *k, const char *text, struct selecto
  * -EINVAL for an operator that does not exist. */
 int selector_from_object(yyjson_val *selector, struct selector **ret);
 
-/* `object` is a whole object. NULL selectors match. */
+/* `object` is a whole object as it is stored (Events in the core group's form). NULL selectors match. */
 bool selector_matches_labels(const struct selector *s, yyjson_val *object);
 bool selector_matches_fields(const struct selector *s, yyjson_val *object);
 /* Bare labels (a Pod template's, a Node's): an object of strings, or NULL. */

@@ -15,9 +15,3 @@ int validate_create(const struct kind *k, yyjson_mut_val *obj, struct status *st
 
 /* sub: NULL, "" or "status". Checks the new object and what may not change (Pod spec, selectors, names, uid …). */
 int validate_update(const struct kind *k, yyjson_mut_val *obj, yyjson_mut_val *old, const char *sub, struct status *st);
-
-/* Rules for names, usable alone. They return NULL or the sentence that says what is wrong. */
-const char *validate_dns_subdomain(const char *s);
-const char *validate_dns_label(const char *s);
-const char *validate_label_key(const char *s, char *text, size_t size);
-const char *validate_label_value(const char *s);
