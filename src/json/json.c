@@ -129,35 +129,32 @@ static void parser_begin(struct json_parser *p)
 	p->needed = 0;
 }
 
-static int report(const char *text, size_t len, const yyjson_read_err *e, struct err *err)
+int json_refuse(const char *text, size_t len, size_t pos, const char *what, struct err *err)
 {
 	_cleanup_buf_ struct buf excerpt = BUF(4 * EXCERPT_MAX);
-	size_t pos = MIN_OF(e->pos, len);
 
-	if (e->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-		return err_set(err, -E2BIG, "JSON of %zu bytes needs more than %zu MiB to parse", len,
-		               JSON_PARSER_MAX >> 20);
-	if (e->code == YYJSON_READ_ERROR_EMPTY_CONTENT)
-		return err_set(err, -EBADMSG, "not JSON: it is empty");
-	if (pos == len)
+	if (pos >= len)
 		return err_set(err, -EBADMSG, "not JSON: it ends in the middle, after %zu bytes", len);
 	str_add_safe(&excerpt, text + pos, MIN_OF(len - pos, (size_t)EXCERPT_MAX), EXCERPT_MAX);
-	return err_set(err, -EBADMSG, "not JSON at byte %zu: %s, found '%s%s'", pos, e->msg, buf_text(&excerpt),
-	               len - pos > EXCERPT_MAX && !str_ends(buf_text(&excerpt), "…") ? "…" : "");
+	return err_set(err, -EBADMSG, "not JSON at byte %zu: %s, found '%s%s'", pos, what, buf_text(&excerpt),
+		       len - pos > EXCERPT_MAX && !str_ends(buf_text(&excerpt), "…") ? "…" : "");
 }
 
-static int parse(char *text, size_t len, yyjson_read_flag flags, const yyjson_alc *alc, yyjson_doc **ret,
-                 struct err *err)
+static int parse(char *text, size_t len, size_t at, yyjson_read_flag flags, const yyjson_alc *alc, yyjson_doc **ret,
+		 struct err *err)
 {
-	yyjson_read_err e;
-	yyjson_doc *doc = len ? yyjson_read_opts(text, len, flags, alc, &e) : NULL;
+	yyjson_read_err e = { .code = YYJSON_READ_ERROR_EMPTY_CONTENT, .pos = 0 };
+	yyjson_doc *doc = at < len ? yyjson_read_opts(text + at, len - at, flags, alc, &e) : NULL;
 
-	if (!len)
+	if (doc) {
+		*ret = doc;
+		return 0;
+	}
+	if (e.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		return err_set(err, -E2BIG, "JSON of %zu bytes needs more than %zu MiB to parse", len, JSON_PARSER_MAX >> 20);
+	if (e.code == YYJSON_READ_ERROR_EMPTY_CONTENT && at == 0)
 		return err_set(err, -EBADMSG, "not JSON: it is empty");
-	if (!doc)
-		return report(text, len, &e, err);
-	*ret = doc;
-	return 0;
+	return json_refuse(text, len, at + e.pos, e.msg, err);
 }
 
 int json_parse(struct json_parser *p, char *text, size_t len, bool in_place, yyjson_doc **ret, struct err *err)
@@ -165,13 +162,28 @@ int json_parse(struct json_parser *p, char *text, size_t len, bool in_place, yyj
 	const yyjson_alc alc = { parser_malloc, parser_realloc, parser_free, p };
 
 	parser_begin(p);
-	return parse(text, len, in_place ? YYJSON_READ_INSITU : YYJSON_READ_NOFLAG, &alc, ret, err);
+	if (in_place)
+		memset(text + len, 0, YYJSON_PADDING_SIZE);
+	return parse(text, len, 0, in_place ? YYJSON_READ_INSITU : YYJSON_READ_NOFLAG, &alc, ret, err);
+}
+
+int json_parse_next(struct json_parser *p, char *text, size_t len, size_t *at, yyjson_doc **ret, struct err *err)
+{
+	const yyjson_alc alc = { parser_malloc, parser_realloc, parser_free, p };
+	int r;
+
+	parser_begin(p);
+	memset(text + len, 0, YYJSON_PADDING_SIZE);
+	r = parse(text, len, *at, YYJSON_READ_INSITU | YYJSON_READ_STOP_WHEN_DONE, &alc, ret, err);
+	if (r == 0)
+		*at += yyjson_doc_get_read_size(*ret);
+	return r;
 }
 
 int json_parse_copy(const char *text, size_t len, yyjson_doc **ret, struct err *err)
 {
 	/* not in place, so yyjson only reads */
-	return parse((char *)(uintptr_t)text, len, YYJSON_READ_NOFLAG, NULL, ret, err);
+	return parse((char *)(uintptr_t)text, len, 0, YYJSON_READ_NOFLAG, NULL, ret, err);
 }
 
 yyjson_val *json_get(yyjson_val *object, const char *key)

@@ -29,9 +29,17 @@ size_t json_parser_memory(const struct json_parser *p); /* bytes held for the ne
 DEFINE_FREEP(struct json_parser, json_parser_free)
 
 /* Parses text; valid until the next parse with p or its end, and never freed by the caller. With `in_place` the text
- * is overwritten, must have 4 writable bytes behind its end (YYJSON_PADDING_SIZE) and must outlive the document.
+ * is overwritten, must have 4 writable bytes behind its end (YYJSON_PADDING_SIZE, overwritten too) and must outlive the
+ * document.
  * Errors say what and at which byte: "not JSON at byte 17: unexpected character, found '<html>…'". */
 int json_parse(struct json_parser *p, char *text, size_t len, bool in_place, yyjson_doc **ret, struct err *err);
+
+/* Parses the one value that starts at *at (blanks before it are skipped), in place, and moves *at behind it. For text that
+ * is larger than its values should be at any time: see json/list.h. */
+int json_parse_next(struct json_parser *p, char *text, size_t len, size_t *at, yyjson_doc **ret, struct err *err);
+
+/* "not JSON at byte 17: what, found '…'", for those who read around values. Returns -EBADMSG. */
+int json_refuse(const char *text, size_t len, size_t pos, const char *what, struct err *err);
 
 /* One-off: a document of its own; yyjson_doc_free() it. */
 int json_parse_copy(const char *text, size_t len, yyjson_doc **ret, struct err *err);
