@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a Pod asks of a node, counted as the Kubernetes scheduler and the kubelet count it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "model/pod.h"
+
+/* The effective request of one resource ("cpu", "memory", "nvidia.com/gpu"), in thousandths: the larger of all containers
+ * with all sidecars, and of each init container with the sidecars started before it; plus overhead. A limit without a
+ * request counts as the request. Held at INT64_MAX when it is more. */
+int64_t resources_effective(const struct pod *pod, const char *resource);
