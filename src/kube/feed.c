@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "json/list.h"
 #include "kube/informer_plan.h"
 #include "kube/objects.h"
 #include "kube/resource.h"
@@ -54,55 +55,70 @@ static bool put_object(struct feed *f, yyjson_val *value)
 	return true;
 }
 
-static const char *read_version(yyjson_val *object)
+static const char *version_of(yyjson_val *meta)
 {
-	const char *version = json_str(json_get(json_get(object, "metadata"), "resourceVersion"));
+	const char *version = json_str(json_get(meta, "resourceVersion"));
 
 	return str_empty(version) || strlen(version) > PLAN_VERSION_MAX ? NULL : version;
 }
 
-static int read_page(const struct feed *f, yyjson_val *root, struct feed_page *ret, yyjson_val **ret_items,
-                     struct err *err)
-{
-	const char *token = json_str(json_get(json_get(root, "metadata"), "continue"));
-	const char *version = read_version(root);
-	yyjson_val *items = json_get(root, "items");
+/* A page while it is walked. */
+struct page {
+	struct feed *feed;
+	struct feed_page told;
+	bool is_list;
+};
 
-	if (!str_ends(str_or(json_str(json_get(root, "kind")), ""), "List") || !version ||
-	    (items && !yyjson_is_arr(items) && !yyjson_is_null(items)))
-		return err_set(err, -EBADMSG, "not a list of %s", kube_resource(f->kind)->plural);
+static int not_a_list(const struct feed *f, struct err *err)
+{
+	return err_set(err, -EBADMSG, "not a list of %s", kube_resource(f->kind)->plural);
+}
+
+static int read_member(void *arg, const char *key, yyjson_val *value, struct err *err)
+{
+	struct page *p = arg;
+	const char *token;
+
+	if (str_eq(key, "kind")) {
+		p->is_list = str_ends(str_or(json_str(value), ""), "List");
+		return p->is_list ? 0 : not_a_list(p->feed, err);
+	}
+	if (!str_eq(key, "metadata"))
+		return 0;
+	token = json_str(json_get(value, "continue"));
 	if (token && strlen(token) > KUBE_CONTINUE_MAX)
 		return err_set(err, -EBADMSG, "a continue token of %zu bytes", strlen(token));
-	*ret = (struct feed_page) { .version = version, .token = str_empty(token) ? NULL : token };
-	*ret_items = items;
+	p->told.version = version_of(value);
+	p->told.token = str_empty(token) ? NULL : token;
+	return p->told.version ? 0 : not_a_list(p->feed, err);
+}
+
+static int read_item(void *arg, size_t i, yyjson_val *item, struct err *err)
+{
+	struct page *p = arg;
+	struct who who;
+
+	/* One that has no name may be any that we know: without it the list says nothing about deletions. */
+	if (!read_who(item, &who))
+		return err_set(err, -EBADMSG, "item %zu of the list of %s has no proper name", i,
+		               kube_resource(p->feed->kind)->plural);
+	if (!put_object(p->feed, item))
+		store_keep(p->feed->store, who.ns, who.name);
+	p->told.n++;
 	return 0;
 }
 
 int feed_page(struct feed *f, char *text, size_t len, struct feed_page *ret, struct err *err)
 {
-	struct feed_page page = { 0 };
-	yyjson_val *items = NULL, *item;
-	yyjson_doc *doc;
-	size_t i, n;
-	int r = json_parse(f->parser, text, len, true, &doc, err);
+	static const struct json_list_calls calls = { read_member, read_item };
+	struct page p = { .feed = f };
+	int r = json_list_walk(f->parser, text, len, "items", &calls, &p, err);
 
-	if (r >= 0)
-		r = read_page(f, yyjson_doc_get_root(doc), &page, &items, err);
 	if (r < 0)
 		return r;
-	yyjson_arr_foreach(items, i, n, item)
-	{
-		struct who who;
-
-		/* One that has no name may be any that we know: without it the list says nothing about deletions. */
-		if (!read_who(item, &who))
-			return err_set(err, -EBADMSG, "item %zu of the list of %s has no proper name", i,
-			               kube_resource(f->kind)->plural);
-		if (!put_object(f, item))
-			store_keep(f->store, who.ns, who.name);
-	}
-	page.n = n;
-	*ret = page;
+	if (!p.is_list || !p.told.version)
+		return not_a_list(f, err);
+	*ret = p.told;
 	return 0;
 }
 
@@ -123,7 +139,7 @@ static int read_error(struct feed *f, yyjson_val *status, struct err *err)
 static int read_event(struct feed *f, const char *type, yyjson_val *object, enum feed_event *ret,
                       const char **ret_version, struct err *err)
 {
-	const char *version = read_version(object);
+	const char *version = version_of(json_get(object, "metadata"));
 	struct who who;
 
 	if (str_eq(type, "ERROR")) {
