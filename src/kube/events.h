@@ -2,11 +2,13 @@
  *
  * Recording Kubernetes Events (events.k8s.io/v1), the pure part: what is told goes in, requests to send come out, time
  * is a value. The same thing told again about the same object becomes a series of one Event object (count, last time),
- * written at most once a minute. Best effort and bounded: what does not fit is forgotten, oldest first.
+ * written at once the first time and then at most once a minute. Writes about one object come from a bucket; what finds
+ * it empty waits. Best effort and bounded: what does not fit is forgotten, oldest first. Core thread.
  *
  *	recorder_add(r, &event, now);
- *	while (recorder_take(r, now, &request)) send(&request.rest) … later: recorder_answered(r, request.id, status, now);
- *	wake at recorder_next(r)
+ *	while (recorder_take(r, now, &request))
+ *		send(&request.rest);               later: recorder_answered(r, request.id, status, now);
+ *	wake_at(recorder_next(r));                 and after every answer
  */
 #pragma once
 
@@ -18,6 +20,7 @@
 #include "kube/rest.h"
 
 #define EVENT_ENTRIES_MAX 4096
+#define EVENT_PER_OBJECT_MAX 64 /* of these about one object */
 #define EVENT_IN_FLIGHT_MAX 16
 #define EVENT_NOTE_MAX 1024  /* bytes, the server's limit */
 #define EVENT_WORD_MAX 128   /* reason, action, reportingInstance: the server's limit */
