@@ -173,6 +173,13 @@ static void parse_mods(struct field *f, struct type *t, const char **p)
 	}
 }
 
+/* What "omitempty" does not leave out. */
+static bool is_struct_in_go(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT || t->kind == TYPE_TIME || t->kind == TYPE_MICROTIME ||
+	       t->kind == TYPE_QUANTITY || t->kind == TYPE_INT_OR_STRING;
+}
+
 static void parse_field(const char *package, struct field *f, const char **p)
 {
 	bool omit_zero = false;
@@ -197,7 +204,7 @@ static void parse_field(const char *package, struct field *f, const char **p)
 	parse_mods(f, t, p);
 	if (take(p, "="))
 		f->fallback = take_json(p);
-	if (!f->pointer && !omit_zero && (t->kind == TYPE_STRUCT || t->kind == TYPE_TIME || t->kind == TYPE_MICROTIME))
+	if (!f->pointer && !omit_zero && is_struct_in_go(t))
 		f->always = true;
 	expect(p, ";");
 }
