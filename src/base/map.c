@@ -9,8 +9,7 @@
 
 #define FIRST_SLOTS 8
 
-/* Keyed once per process: a client that picks names cannot pick collisions. FNV-1a mixed with the key and finished
- * with a strong bit mixer; keys are short names. */
+/* FNV-1a mixed with the seed and finished with a strong bit mixer; keys are short names. */
 static uint64_t hash_seed;
 
 __attribute__((constructor)) static void seed_once(void)
@@ -18,7 +17,7 @@ __attribute__((constructor)) static void seed_once(void)
 	rand_secure(&hash_seed, sizeof(hash_seed));
 }
 
-static uint32_t hash_of(const char *key)
+uint32_t map_hash(const char *key)
 {
 	uint64_t h = hash_seed;
 
@@ -58,7 +57,7 @@ void *map_get(const struct map *m, const char *key)
 
 	if (!m->count)
 		return NULL;
-	i = find_slot(m, key, hash_of(key));
+	i = find_slot(m, key, map_hash(key));
 	return m->slots[i] ? m->entries[m->slots[i] - 1].value : NULL;
 }
 
@@ -91,7 +90,7 @@ static void make_room(struct map *m)
 
 void *map_put(struct map *m, const char *key, void *value)
 {
-	uint32_t hash = hash_of(key);
+	uint32_t hash = map_hash(key);
 	size_t slot;
 
 	assert(value);
@@ -122,7 +121,7 @@ void *map_remove(struct map *m, const char *key)
 
 	if (!m->count)
 		return NULL;
-	slot = find_slot(m, key, hash_of(key));
+	slot = find_slot(m, key, map_hash(key));
 	if (!m->slots[slot])
 		return NULL;
 	/* The slot keeps pointing at the hole: it is the tombstone, until make_room() clears both. */

@@ -44,5 +44,9 @@ static inline size_t map_count(const struct map *m)
 /* Walks the map: `size_t i = 0; while ((v = map_next(m, &i)))`. Removing the one just returned is allowed. */
 void *map_next(const struct map *m, size_t *i);
 
+/* The hash that maps use, for other tables of names: keyed once per process, so that a client that picks names cannot
+ * pick collisions. */
+uint32_t map_hash(const char *key);
+
 /* Bytes of the table itself, for metrics. */
 size_t map_memory(const struct map *m);

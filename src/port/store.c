@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Ten thousand objects and more: so what the store adds to each is kept small. Entries and nodes live in arrays and
+ * know each other by number (1 is the first, 0 is none); names are those inside the objects, not copied.
+ */
 #include "port/store.h"
 
 #include <assert.h>
@@ -8,36 +12,37 @@
 #include "base/str.h"
 
 #define LISTENERS_MAX 8
+#define FIRST_SLOTS 16
 
-struct entry;
-
-/* All objects under one key of one index, in the order in which they came under it. */
-struct bucket {
-	struct node *first, *last;
-	size_t count;
-	char key[];
+struct entry { /* an object */
+	void *object; /* begins with struct meta; NULL: not in use, `next` is the next such one */
+	uint32_t size, hash;
+	uint32_t round;      /* of the last full list that had it, or of the put */
+	uint32_t next, prev; /* in order of insertion */
+	uint32_t node;       /* its first */
 };
 
-/* One object in one bucket. */
-struct node {
-	struct entry *entry;
+struct node { /* an object under a key of an index */
 	struct bucket *bucket;
-	struct node *next, *prev;
-	unsigned index;
+	uint32_t entry;
+	uint32_t next, prev; /* in the bucket */
+	uint32_t sibling;    /* the entry's next; the next free one when not in use */
 };
 
-struct entry {
-	void *object; /* begins with struct meta */
-	struct node *nodes;
-	uint32_t n_nodes;
-	uint32_t round; /* of the last full list that had it, or of the put */
-	size_t size;
+struct bucket { /* all objects under one key of one index, in the order in which they came under it */
+	uint32_t first, last, count, index;
 	char key[];
 };
 
 struct store {
 	const struct store_kind *kind;
-	struct map by_key;
+	struct entry *entries;
+	uint32_t n_entries, size_entries, free_entry; /* n: used so far, free ones included */
+	uint32_t first, last, count;
+	uint32_t *slots; /* numbers of entries, by hash; open addressing, at most half full */
+	uint32_t n_slots;
+	struct node *nodes;
+	uint32_t n_nodes, size_nodes, free_node;
 	struct map buckets[STORE_INDEXES_MAX];
 	struct {
 		store_listener call;
@@ -48,7 +53,7 @@ struct store {
 	bool replacing, synced;
 	bool telling; /* listeners run: nobody may write */
 	usec_t alive;
-	size_t bytes; /* objects, entries, nodes, buckets */
+	size_t bytes; /* objects and buckets */
 };
 
 struct store *store_new(const struct store_kind *kind)
@@ -74,6 +79,27 @@ static void tell(struct store *s, enum store_event event, const void *was, const
 	s->telling = false;
 }
 
+static struct entry *entry_at(const struct store *s, uint32_t number)
+{
+	return &s->entries[number - 1];
+}
+
+static struct node *node_at(const struct store *s, uint32_t number)
+{
+	return &s->nodes[number - 1];
+}
+
+/* Room for one more, a quarter at a time. */
+static void *grow(void *array, uint32_t n, uint32_t *size, size_t each)
+{
+	if (n < *size)
+		return array;
+	*size += *size / 4 + 16;
+	return mem_realloc_n(array, *size, each);
+}
+
+/* ---- names ---- */
+
 static const char *make_key(const char *ns, const char *name, char key[STORE_KEY_MAX])
 {
 	if (str_empty(ns))
@@ -88,157 +114,223 @@ const char *meta_key(const struct meta *m, char key[STORE_KEY_MAX])
 	return make_key(m->ns, str_or(m->name, ""), key);
 }
 
-/* ---- indexes ---- */
-
-static void node_unlink(struct store *s, struct node *n)
+static bool has_key(const struct meta *m, const char *key)
 {
-	struct bucket *b = n->bucket;
+	char own[STORE_KEY_MAX];
 
-	*(n->prev ? &n->prev->next : &b->first) = n->next;
-	*(n->next ? &n->next->prev : &b->last) = n->prev;
-	if (--b->count == 0) {
-		map_remove(&s->buckets[n->index], b->key);
-		s->bytes -= sizeof(*b) + strlen(b->key) + 1;
-		free(b);
+	return str_eq(meta_key(m, own), key);
+}
+
+/* The slot that holds key, or the free one where it would go. There are slots. */
+static uint32_t find_slot(const struct store *s, const char *key, uint32_t hash)
+{
+	uint32_t i = hash & (s->n_slots - 1);
+
+	while (s->slots[i]) {
+		const struct entry *e = entry_at(s, s->slots[i]);
+
+		if (e->hash == hash && has_key(e->object, key))
+			break;
+		i = (i + 1) & (s->n_slots - 1);
+	}
+	return i;
+}
+
+static uint32_t find_entry(const struct store *s, const char *key)
+{
+	return s->count ? s->slots[find_slot(s, key, map_hash(key))] : 0;
+}
+
+static void grow_slots(struct store *s)
+{
+	s->n_slots = s->n_slots ? 2 * s->n_slots : FIRST_SLOTS;
+	free(s->slots);
+	s->slots = mem_alloc_n(s->n_slots, sizeof(*s->slots));
+	for (uint32_t number = s->first; number; number = entry_at(s, number)->next) {
+		uint32_t i = entry_at(s, number)->hash & (s->n_slots - 1);
+
+		while (s->slots[i])
+			i = (i + 1) & (s->n_slots - 1);
+		s->slots[i] = number;
 	}
 }
 
-static void node_link(struct node *n)
+/* Frees a slot, and closes the hole: those behind it that would not be found any more move up. */
+static void clear_slot(struct store *s, uint32_t hole)
 {
-	struct bucket *b = n->bucket;
+	const uint32_t mask = s->n_slots - 1;
 
-	n->next = NULL;
-	n->prev = b->last;
-	*(n->prev ? &n->prev->next : &b->first) = n;
-	b->last = n;
+	for (uint32_t i = (hole + 1) & mask; s->slots[i]; i = (i + 1) & mask) {
+		uint32_t home = entry_at(s, s->slots[i])->hash & mask;
+
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue; /* its home lies behind the hole */
+		s->slots[hole] = s->slots[i];
+		hole = i;
+	}
+	s->slots[hole] = 0;
+}
+
+/* ---- indexes ---- */
+
+static struct bucket *bucket_get(struct store *s, unsigned index, const char *key)
+{
+	struct bucket *b = map_get(&s->buckets[index], key);
+	size_t len = strlen(key) + 1;
+
+	if (b)
+		return b;
+	b = mem_alloc(sizeof(*b) + len);
+	b->index = index;
+	memcpy(b->key, key, len);
+	map_put(&s->buckets[index], b->key, b);
+	s->bytes += sizeof(*b) + len;
+	return b;
+}
+
+static void bucket_drop(struct store *s, struct bucket *b)
+{
+	map_remove(&s->buckets[b->index], b->key);
+	s->bytes -= sizeof(*b) + strlen(b->key) + 1;
+	free(b);
+}
+
+/* A new last node of the bucket. */
+static uint32_t node_new(struct store *s, struct bucket *b, uint32_t entry)
+{
+	uint32_t number = s->free_node;
+
+	if (number)
+		s->free_node = node_at(s, number)->sibling;
+	else {
+		s->nodes = grow(s->nodes, s->n_nodes, &s->size_nodes, sizeof(*s->nodes));
+		number = ++s->n_nodes;
+	}
+	*node_at(s, number) = (struct node) { .bucket = b, .entry = entry, .prev = b->last };
+	*(b->last ? &node_at(s, b->last)->next : &b->first) = number;
+	b->last = number;
 	b->count++;
+	return number;
+}
+
+/* Returns the entry's next. */
+static uint32_t node_drop(struct store *s, uint32_t number)
+{
+	struct node *n = node_at(s, number);
+	struct bucket *b = n->bucket;
+	uint32_t sibling = n->sibling;
+
+	*(n->prev ? &node_at(s, n->prev)->next : &b->first) = n->next;
+	*(n->next ? &node_at(s, n->next)->prev : &b->last) = n->prev;
+	if (--b->count == 0)
+		bucket_drop(s, b);
+	*n = (struct node) { .sibling = s->free_node };
+	s->free_node = number;
+	return sibling;
 }
 
 static void leave_indexes(struct store *s, struct entry *e)
 {
-	for (uint32_t i = 0; i < e->n_nodes; i++)
-		node_unlink(s, &e->nodes[i]);
-	s->bytes -= e->n_nodes * sizeof(*e->nodes);
-	free(e->nodes);
-	e->nodes = NULL;
-	e->n_nodes = 0;
+	while (e->node)
+		e->node = node_drop(s, e->node);
 }
 
-/* The keys of an object, gathered before anything is linked: nodes move while their array grows. */
-struct gather {
+/* Goes along the keys that an index gives. */
+struct keys {
 	struct store *s;
-	const struct entry *entry;
-	struct node *nodes;
-	uint32_t n, size;
+	uint32_t entry;
+	uint32_t node; /* comparing: the one to compare with; adding: the last one added */
 	unsigned index;
-	bool same; /* so far the keys are those that the entry has */
+	bool same;
 };
 
 static void compare_key(void *arg, const char *key)
 {
-	struct gather *g = arg;
-	const struct node *n = g->n < g->entry->n_nodes ? &g->entry->nodes[g->n] : NULL;
+	struct keys *k = arg;
+	const struct node *n = k->node ? node_at(k->s, k->node) : NULL;
 
-	g->same = g->same && n && n->index == g->index && str_eq(n->bucket->key, key);
-	g->n++;
+	k->same = k->same && n && n->bucket->index == k->index && str_eq(n->bucket->key, key);
+	k->node = n ? n->sibling : 0;
 }
 
-static void gather_key(void *arg, const char *key)
+static void add_key(void *arg, const char *key)
 {
-	struct gather *g = arg;
-	struct bucket *b = map_get(&g->s->buckets[g->index], key);
+	struct keys *k = arg;
+	struct store *s = k->s;
+	struct bucket *b = bucket_get(s, k->index, key);
+	uint32_t number;
 
-	if (!b) {
-		size_t len = strlen(key) + 1;
-
-		b = mem_alloc(sizeof(*b) + len);
-		memcpy(b->key, key, len);
-		map_put(&g->s->buckets[g->index], b->key, b);
-		g->s->bytes += sizeof(*b) + len;
-	}
-	if (g->n == g->size) {
-		g->size = g->size ? 2 * g->size : 4;
-		g->nodes = mem_realloc_n(g->nodes, g->size, sizeof(*g->nodes));
-	}
-	g->nodes[g->n++] = (struct node) { .bucket = b, .index = g->index };
+	/* a key that the index gave twice: its bucket ends with this entry already */
+	if (b->last && node_at(s, b->last)->entry == k->entry)
+		return;
+	number = node_new(s, b, k->entry);
+	*(k->node ? &node_at(s, k->node)->sibling : &entry_at(s, k->entry)->node) = number;
+	k->node = number;
 }
 
-static void each_key(struct gather *g, const void *object, store_index_add add)
+static void each_key(struct keys *k, const void *object, store_index_add add)
 {
-	const store_index_fn *indexes = g->s->kind->indexes;
+	const store_index_fn *indexes = k->s->kind->indexes;
 
-	for (g->index = 0; g->index < STORE_INDEXES_MAX; g->index++)
-		if (indexes[g->index])
-			indexes[g->index](object, add, g);
+	for (k->index = 0; k->index < STORE_INDEXES_MAX; k->index++)
+		if (indexes[k->index])
+			indexes[k->index](object, add, k);
 }
 
-/* Puts the entry under the keys of its object. What is the same as before stays untouched. */
-static void enter_indexes(struct store *s, struct entry *e)
+/* Puts the entry under the keys of its object. When they are those of before, everything stays in its place. */
+static void enter_indexes(struct store *s, uint32_t number)
 {
-	struct gather g = { .s = s, .entry = e, .same = true };
+	struct entry *e = entry_at(s, number);
+	struct keys old = { .s = s, .node = e->node, .same = true }, new = { .s = s, .entry = number };
 
-	each_key(&g, e->object, compare_key);
-	if (g.same && g.n == e->n_nodes)
+	each_key(&old, e->object, compare_key);
+	if (old.same && !old.node)
 		return;
 	leave_indexes(s, e);
-	g.n = 0;
-	each_key(&g, e->object, gather_key);
-	for (uint32_t i = 0; i < g.n; i++) {
-		struct node n = g.nodes[i];
-
-		/* a key that the index gave twice: its bucket ends with this entry already */
-		if (n.bucket->last && n.bucket->last->entry == e)
-			continue;
-		n.entry = e;
-		g.nodes[e->n_nodes] = n;
-		node_link(&g.nodes[e->n_nodes++]);
-	}
-	if (e->n_nodes)
-		e->nodes = g.nodes;
-	else
-		free(g.nodes);
-	s->bytes += e->n_nodes * sizeof(*e->nodes);
+	each_key(&new, e->object, add_key);
 }
 
 /* ---- writing ---- */
 
-static void entry_free(struct store *s, struct entry *e)
-{
-	leave_indexes(s, e);
-	s->bytes -= sizeof(*e) + strlen(e->key) + 1 + e->size;
-	free(e->object);
-	free(e);
-}
-
-void store_free(struct store *s)
-{
-	struct entry *e;
-	size_t i = 0;
-
-	if (!s)
-		return;
-	while ((e = map_next(&s->by_key, &i)))
-		entry_free(s, e);
-	assert(s->bytes == 0);
-	map_done(&s->by_key);
-	for (i = 0; i < STORE_INDEXES_MAX; i++)
-		map_done(&s->buckets[i]);
-	free(s);
-}
-
 static void add_entry(struct store *s, const char *key, void *object, size_t size)
 {
-	size_t len = strlen(key) + 1;
-	struct entry *e = mem_alloc(sizeof(*e) + len);
+	uint32_t hash = map_hash(key), number = s->free_entry;
 
-	memcpy(e->key, key, len);
-	e->object = object;
-	e->size = size;
-	e->round = s->round;
-	s->bytes += sizeof(*e) + len + size;
-	map_put(&s->by_key, e->key, e);
-	enter_indexes(s, e);
+	if (2 * (s->count + 1) > s->n_slots)
+		grow_slots(s);
+	if (number)
+		s->free_entry = entry_at(s, number)->next;
+	else {
+		s->entries = grow(s->entries, s->n_entries, &s->size_entries, sizeof(*s->entries));
+		number = ++s->n_entries;
+	}
+	*entry_at(s, number) = (struct entry) {
+		.object = object, .size = (uint32_t)size, .hash = hash, .round = s->round, .prev = s->last
+	};
+	s->slots[find_slot(s, key, hash)] = number;
+	*(s->last ? &entry_at(s, s->last)->next : &s->first) = number;
+	s->last = number;
+	s->count++;
+	s->bytes += size;
+	enter_indexes(s, number);
 	tell(s, STORE_ADDED, NULL, object);
+}
+
+static void remove_entry(struct store *s, uint32_t number, uint32_t slot)
+{
+	struct entry *e = entry_at(s, number);
+	void *was = e->object;
+
+	clear_slot(s, slot);
+	leave_indexes(s, e);
+	*(e->prev ? &entry_at(s, e->prev)->next : &s->first) = e->next;
+	*(e->next ? &entry_at(s, e->next)->prev : &s->last) = e->prev;
+	s->count--;
+	s->bytes -= e->size;
+	*e = (struct entry) { .next = s->free_entry };
+	s->free_entry = number;
+	tell(s, STORE_REMOVED, was, NULL);
+	free(was);
 }
 
 static bool is_same(const struct meta *a, const struct meta *b)
@@ -249,15 +341,18 @@ static bool is_same(const struct meta *a, const struct meta *b)
 void store_put(struct store *s, void *object, size_t size)
 {
 	char key[STORE_KEY_MAX];
+	uint32_t number;
 	struct entry *e;
 	void *was;
 
 	assert(!s->telling);
-	e = map_get(&s->by_key, meta_key(object, key));
-	if (!e) {
+	assert(size <= UINT32_MAX);
+	number = find_entry(s, meta_key(object, key));
+	if (!number) {
 		add_entry(s, key, object, size);
 		return;
 	}
+	e = entry_at(s, number);
 	e->round = s->round;
 	if (is_same(e->object, object)) {
 		free(object);
@@ -266,28 +361,21 @@ void store_put(struct store *s, void *object, size_t size)
 	was = e->object;
 	s->bytes += size - e->size;
 	e->object = object;
-	e->size = size;
-	enter_indexes(s, e);
+	e->size = (uint32_t)size;
+	enter_indexes(s, number);
 	tell(s, STORE_CHANGED, was, object);
 	free(was);
-}
-
-static void remove_entry(struct store *s, struct entry *e)
-{
-	map_remove(&s->by_key, e->key);
-	leave_indexes(s, e);
-	tell(s, STORE_REMOVED, e->object, NULL);
-	entry_free(s, e);
 }
 
 void store_remove(struct store *s, const char *ns, const char *name)
 {
 	char key[STORE_KEY_MAX];
-	struct entry *e = map_get(&s->by_key, make_key(ns, name, key));
+	uint32_t number;
 
 	assert(!s->telling);
-	if (e)
-		remove_entry(s, e);
+	number = find_entry(s, make_key(ns, name, key));
+	if (number)
+		remove_entry(s, number, find_slot(s, key, entry_at(s, number)->hash));
 }
 
 void store_replace_begin(struct store *s)
@@ -298,13 +386,16 @@ void store_replace_begin(struct store *s)
 
 void store_replace_end(struct store *s)
 {
-	struct entry *e;
-	size_t i = 0;
+	char key[STORE_KEY_MAX];
 
 	assert(s->replacing && !s->telling);
-	while ((e = map_next(&s->by_key, &i)))
+	for (uint32_t number = s->first, next; number; number = next) {
+		const struct entry *e = entry_at(s, number);
+
+		next = e->next;
 		if (e->round != s->round)
-			remove_entry(s, e);
+			remove_entry(s, number, find_slot(s, meta_key(e->object, key), e->hash));
+	}
 	s->replacing = false;
 	s->synced = true;
 }
@@ -312,19 +403,35 @@ void store_replace_end(struct store *s)
 void store_keep(struct store *s, const char *ns, const char *name)
 {
 	char key[STORE_KEY_MAX];
-	struct entry *e = map_get(&s->by_key, make_key(ns, name, key));
+	uint32_t number = find_entry(s, make_key(ns, name, key));
 
-	if (e)
-		e->round = s->round;
+	if (number)
+		entry_at(s, number)->round = s->round;
+}
+
+void store_free(struct store *s)
+{
+	if (!s)
+		return;
+	for (uint32_t number = s->first; number; number = entry_at(s, number)->next) {
+		leave_indexes(s, entry_at(s, number));
+		free(entry_at(s, number)->object);
+	}
+	for (size_t i = 0; i < STORE_INDEXES_MAX; i++)
+		map_done(&s->buckets[i]);
+	free(s->entries);
+	free(s->nodes);
+	free(s->slots);
+	free(s);
 }
 
 /* ---- reading ---- */
 
 const void *store_get_key(const struct store *s, const char *key)
 {
-	const struct entry *e = map_get(&s->by_key, key);
+	uint32_t number = find_entry(s, key);
 
-	return e ? e->object : NULL;
+	return number ? entry_at(s, number)->object : NULL;
 }
 
 const void *store_get(const struct store *s, const char *ns, const char *name)
@@ -336,31 +443,36 @@ const void *store_get(const struct store *s, const char *ns, const char *name)
 
 size_t store_count(const struct store *s)
 {
-	return map_count(&s->by_key);
+	return s->count;
 }
 
 const void *store_next(const struct store *s, size_t *i)
 {
-	const struct entry *e = map_next(&s->by_key, i);
+	uint32_t number = *i == 0 ? s->first : (uint32_t)*i;
 
-	return e ? e->object : NULL;
+	if (number == 0 || *i == SIZE_MAX)
+		return NULL;
+	*i = entry_at(s, number)->next;
+	if (*i == 0)
+		*i = SIZE_MAX;
+	return entry_at(s, number)->object;
 }
 
 const void *store_find(const struct store *s, unsigned index, const char *key, struct store_cursor *cursor)
 {
 	const struct node *n = cursor->at;
+	uint32_t number = 0;
 
 	assert(index < STORE_INDEXES_MAX);
-	if (cursor->started)
-		n = n ? n->next : NULL;
-	else {
+	if (!cursor->started) {
 		const struct bucket *b = map_get(&s->buckets[index], key);
 
-		n = b ? b->first : NULL;
-	}
+		number = b ? b->first : 0;
+	} else if (n)
+		number = n->next;
 	cursor->started = true;
-	cursor->at = n;
-	return n ? n->entry->object : NULL;
+	cursor->at = number ? node_at(s, number) : NULL;
+	return number ? entry_at(s, node_at(s, number)->entry)->object : NULL;
 }
 
 size_t store_find_count(const struct store *s, unsigned index, const char *key)
@@ -389,7 +501,8 @@ void store_alive(struct store *s, usec_t mono)
 
 size_t store_memory(const struct store *s)
 {
-	size_t sum = sizeof(*s) + s->bytes + map_memory(&s->by_key);
+	size_t sum = sizeof(*s) + s->bytes + s->size_entries * sizeof(*s->entries) + s->size_nodes * sizeof(*s->nodes) +
+	             s->n_slots * sizeof(*s->slots);
 
 	for (size_t i = 0; i < STORE_INDEXES_MAX; i++)
 		sum += map_memory(&s->buckets[i]);

@@ -284,7 +284,7 @@ static void test_memory_is_accounted_and_comes_back(void **state)
 }
 
 /* Random writes against a plain array that is searched from end to end. */
-enum { NAMES = 40, NODES = 5, TAGS = 6 };
+enum { NAMES = 150, NODES = 5, TAGS = 6 };
 
 struct model {
 	struct thing *things[NAMES]; /* NULL: not there */
