@@ -19,11 +19,13 @@
 #define LINKS_MAX (JSON_OBJECT_MAX / sizeof(void *))
 #define PATH_MAX_BYTES 300
 #define EXCERPT_MAX 40
-#define WORDS 64 /* strings of an object that are looked at for being stored already; a power of two */
+#define RECENT 64 /* strings of an object that are looked at for being stored already */
+#define WORD_SLOTS 1024 /* a power of two, far more than words */
+#define WORD_TARGET UINT32_MAX
 
 struct json_link {
 	const char *text; /* a string of the document; NULL: the target is in the scratch */
-	uint32_t len;     /* bytes of text; without text, the target's offset */
+	uint32_t len;     /* bytes of text; without text, the target's offset; WORD_TARGET: `text` is the target */
 	uint32_t slot;    /* offset of the pointer */
 };
 
@@ -42,6 +44,7 @@ void json_scratch_done(struct json_scratch *s)
 {
 	free(s->data);
 	free(s->links);
+	free(s->word_slots);
 	*s = (struct json_scratch) { 0 };
 }
 
@@ -292,6 +295,16 @@ static int take_struct(struct decoder *d, const struct json_field *f, size_t bas
 	return decode_object(d, f->sub, v, base + f->offset);
 }
 
+static size_t count_kept(const struct json_field *f, yyjson_arr_iter iter)
+{
+	yyjson_val *element;
+	size_t n = 0;
+
+	while ((element = yyjson_arr_iter_next(&iter)))
+		n += f->keep_item(element);
+	return n;
+}
+
 static int take_array(struct decoder *d, const struct json_field *f, size_t base, yyjson_val *v)
 {
 	yyjson_arr_iter iter;
@@ -301,9 +314,12 @@ static int take_array(struct decoder *d, const struct json_field *f, size_t base
 
 	if (!yyjson_arr_iter_init(v, &iter))
 		return wrong_kind(d, "an array", v);
-	r = place_array(d, f, base, iter.max, f->sub->size, &at);
+	r = place_array(d, f, base, f->keep_item ? count_kept(f, iter) : iter.max, f->sub->size, &at);
 	while (r == 0 && (element = yyjson_arr_iter_next(&iter))) {
-		r = decode_object(d, f->sub, element, at + (iter.idx - 1) * f->sub->size);
+		if (f->keep_item && !f->keep_item(element))
+			continue;
+		r = decode_object(d, f->sub, element, at);
+		at += f->sub->size;
 		if (r < 0)
 			path_add_index(d, r, iter.idx - 1);
 	}
@@ -506,13 +522,57 @@ static int decode_object(struct decoder *d, const struct json_type *type, yyjson
 	return check_required(d, type, seen);
 }
 
-/* Puts the strings behind the structs, each once; every link then has its target's offset in `len`. */
+/* ---- strings ---- */
+
+static size_t word_hash(const char *text, size_t len)
+{
+	size_t h = len * 37;
+
+	if (len)
+		h += (unsigned char)text[0] * 5u + (unsigned char)text[len / 2] * 131u +
+		     (unsigned char)text[len - 1] * 17u;
+	return h;
+}
+
+/* Makes the table of the type's words, once. */
+static void learn_words(struct json_scratch *s, const char *const *words)
+{
+	s->words = words;
+	if (!words)
+		return;
+	if (!s->word_slots)
+		s->word_slots = mem_alloc_n(WORD_SLOTS, sizeof(*s->word_slots));
+	memset(s->word_slots, 0, WORD_SLOTS * sizeof(*s->word_slots));
+	for (uint16_t i = 0; words[i]; i++) {
+		size_t slot = word_hash(words[i], strlen(words[i])) % WORD_SLOTS;
+
+		assert(i < WORD_SLOTS / 2);
+		while (s->word_slots[slot])
+			slot = (slot + 1) % WORD_SLOTS;
+		s->word_slots[slot] = (uint16_t)(i + 1);
+	}
+}
+
+static const char *find_word(const struct json_scratch *s, const char *text, size_t len, size_t hash)
+{
+	if (!s->words)
+		return NULL;
+	for (size_t slot = hash % WORD_SLOTS; s->word_slots[slot]; slot = (slot + 1) % WORD_SLOTS) {
+		const char *word = s->words[s->word_slots[slot] - 1];
+
+		if (strncmp(word, text, len) == 0 && !word[len])
+			return word;
+	}
+	return NULL;
+}
+
+/* Puts the strings behind the structs, each once; every link then has its target. */
 static void settle_texts(struct decoder *d)
 {
 	struct json_scratch *s = d->s;
 	struct {
 		uint32_t at, len;
-	} words[WORDS] = { 0 }; /* offset 0 is the struct itself, so it means "none" */
+	} recent[RECENT] = { 0 }; /* offset 0 is the struct itself, so it means "none" */
 
 	if (s->used + d->text_bytes > s->size) {
 		s->size = s->used + d->text_bytes;
@@ -520,21 +580,27 @@ static void settle_texts(struct decoder *d)
 	}
 	for (size_t i = 0; i < s->n_links; i++) {
 		struct json_link *link = &s->links[i];
-		size_t len = link->len, word;
+		size_t len = link->len, hash, k;
+		const char *word;
 
 		if (!link->text)
 			continue;
-		word = (len * 7 + (unsigned char)link->text[0] + 3 * (len ? (unsigned char)link->text[len - 1] : 0u)) %
-		       WORDS;
-		if (!words[word].at || words[word].len != len ||
-		    memcmp(s->data + words[word].at, link->text, len) != 0) {
-			words[word].at = (uint32_t)s->used;
-			words[word].len = (uint32_t)len;
+		hash = word_hash(link->text, len);
+		word = find_word(s, link->text, len, hash);
+		if (word) {
+			link->text = word;
+			link->len = WORD_TARGET;
+			continue;
+		}
+		k = hash % RECENT;
+		if (!recent[k].at || recent[k].len != len || memcmp(s->data + recent[k].at, link->text, len) != 0) {
+			recent[k].at = (uint32_t)s->used;
+			recent[k].len = (uint32_t)len;
 			memcpy(s->data + s->used, link->text, len);
 			s->data[s->used + len] = 0;
 			s->used += len + 1;
 		}
-		link->len = words[word].at;
+		link->len = recent[k].at;
 	}
 }
 
@@ -544,9 +610,10 @@ static void *make_block(const struct json_scratch *s)
 
 	/* in order: the last of equal keys wins */
 	for (size_t i = 0; i < s->n_links; i++) {
-		char *target = block + s->links[i].len;
+		const struct json_link *link = &s->links[i];
+		const char *target = link->len == WORD_TARGET ? link->text : block + link->len;
 
-		memcpy(block + s->links[i].slot, &target, sizeof(target));
+		memcpy(block + link->slot, &target, sizeof(target));
 	}
 	return block;
 }
@@ -560,6 +627,8 @@ int json_decode(const struct json_type *type, yyjson_val *value, struct json_scr
 
 	s->used = 0;
 	s->n_links = 0;
+	if (s->words != type->words)
+		learn_words(s, type->words);
 	r = place(&d, 1, type->size, &base);
 	if (r == 0)
 		r = decode_object(&d, type, value, base);

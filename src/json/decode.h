@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Decoding by table: a JSON object → one C struct, only the fields the table names, everything in ONE block of memory
- * (struct, nested arrays, strings) that a single free() returns. A kept object costs what it holds and no more.
+ * (struct, nested arrays, strings) that a single free() returns. A kept object costs what it holds and no more; strings
+ * that most objects have in common may be the program's own instead (`words`).
  *
  *	static const struct json_field port_fields[] = {
  *		JSON_STR("name", struct port, name),
@@ -56,7 +57,8 @@ struct json_field { /* made by the macros below */
 	uint32_t offset, count_offset;
 	const struct json_type *sub;   /* INSIDE, STRUCT, ARRAY */
 	const char *const *names;      /* ENUM, NULL-terminated */
-	bool (*keep)(const char *key); /* PAIRS: which keys to keep; NULL = all */
+	bool (*keep)(const char *key);         /* PAIRS: which keys to keep; NULL = all */
+	bool (*keep_item)(yyjson_val *object); /* ARRAY: which elements to keep; NULL = all */
 };
 
 struct json_type {
@@ -64,6 +66,9 @@ struct json_type {
 	size_t size;
 	const struct json_field *fields;
 	size_t n_fields;
+	/* Strings that many objects have: these are not copied, they point to here. NULL-terminated, or NULL. Looked at in
+	 * the outermost type only. */
+	const char *const *words;
 };
 
 struct json_pair {
@@ -75,7 +80,8 @@ struct json_amount {
 	int64_t milli;
 };
 
-#define JSON_TYPE(type, table) { #type, sizeof(type), table, sizeof(table) / sizeof((table)[0]) }
+#define JSON_TYPE(type, table) { #type, sizeof(type), table, sizeof(table) / sizeof((table)[0]), NULL }
+#define JSON_TYPE_WORDS(type, table, words) { #type, sizeof(type), table, sizeof(table) / sizeof((table)[0]), words }
 #define JSON_FIELD(k, what) .key = (k), .key_len = sizeof(k) - 1, .kind = JSON_KIND_##what
 #define JSON_AT(k, what, type, member) JSON_FIELD(k, what), .offset = offsetof(type, member)
 #define JSON_STR(k, type, member) { JSON_AT(k, STR, type, member) }
@@ -93,6 +99,8 @@ struct json_amount {
 #define JSON_STRUCT_NEEDED(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t), .required = true }
 #define JSON_ARRAY(k, type, member, n, t) \
 	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t) }
+#define JSON_ARRAY_SOME(k, type, member, n, t, f) \
+	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t), .keep_item = (f) }
 #define JSON_STRS(k, type, member, n) { JSON_AT(k, STRS, type, member), .count_offset = offsetof(type, n) }
 #define JSON_PAIRS(k, type, member, n, f) \
 	{ JSON_AT(k, PAIRS, type, member), .count_offset = offsetof(type, n), .keep = (f) }
@@ -107,6 +115,8 @@ struct json_scratch {
 	size_t size, used;
 	struct json_link *links; /* the pointers in them: where, and to what */
 	size_t n_links, size_links;
+	const char *const *words; /* those of the last type, … */
+	uint16_t *word_slots;     /* … by hash */
 };
 
 void json_scratch_done(struct json_scratch *s);

@@ -361,6 +361,73 @@ static void test_a_table_that_holds_itself_is_bounded_in_depth(void **state)
 	}
 }
 
+struct shelf {
+	const char *name, *owner;
+	struct port *ports;
+	uint32_t n_ports;
+};
+
+static bool has_host_port(yyjson_val *port)
+{
+	return json_int(json_get(port, "hostPort"), 0) > 0;
+}
+
+static const struct json_field shelf_fields[] = {
+	JSON_STR("name", struct shelf, name),
+	JSON_STR("owner", struct shelf, owner),
+	JSON_ARRAY_SOME("ports", struct shelf, ports, n_ports, port_type, has_host_port),
+};
+static const char *const words[] = { "default", "kube-system", "", "default-scheduler", NULL };
+static const struct json_type shelf_type = JSON_TYPE_WORDS(struct shelf, shelf_fields, words);
+
+static void test_words_that_many_objects_have_are_not_copied(void **state)
+{
+	void *block = NULL;
+	struct shelf *shelf;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(decode_as(&shelf_type, "{\"name\":\"default\",\"owner\":\"defaul\"}", &block, &size, NULL), 0);
+	shelf = block;
+	assert_ptr_equal(shelf->name, words[0]);
+	assert_string_equal(shelf->owner, "defaul");
+	assert_int_equal(size, sizeof(*shelf) + sizeof("defaul"));
+	free(block);
+
+	free(decode("{\"name\":\"default\"}")); /* another type, without words, in between */
+	assert_int_equal(decode_as(&shelf_type, "{\"name\":\"\",\"owner\":\"default-\"}", &block, &size, NULL), 0);
+	shelf = block;
+	assert_ptr_equal(shelf->name, words[2]);
+	assert_string_equal(shelf->owner, "default-");
+	free(block);
+}
+
+static void test_only_the_elements_that_matter_are_kept(void **state)
+{
+	struct err err = { 0 };
+	void *block = NULL;
+	struct shelf *shelf;
+
+	(void)state;
+	assert_int_equal(decode_as(&shelf_type,
+	                           "{\"ports\":[{\"name\":\"a\"},{\"name\":\"b\",\"hostPort\":1},7,{\"name\":\"c\","
+	                           "\"hostPort\":2}]}",
+	                           &block, NULL, NULL),
+	                 0);
+	shelf = block;
+	assert_int_equal(shelf->n_ports, 2);
+	assert_string_equal(shelf->ports[0].name, "b");
+	assert_string_equal(shelf->ports[1].name, "c");
+	free(block);
+	assert_int_equal(decode_as(&shelf_type, "{\"ports\":[{\"name\":\"a\"}]}", &block, NULL, NULL), 0);
+	shelf = block;
+	assert_true(shelf->n_ports == 0 && !shelf->ports);
+	free(block);
+	/* the path counts as the JSON does */
+	assert_true(decode_as(&shelf_type, "{\"ports\":[{},{\"name\":5,\"hostPort\":1}]}", &block, NULL, &err) < 0);
+	assert_string_equal(err.text, "ports[1].name: expected a string, got a number");
+}
+
 static void test_scratch_is_used_again(void **state)
 {
 	_cleanup_buf_ struct buf b = BUF((size_t)16 << 20);
@@ -389,4 +456,5 @@ TEST_MAIN(TEST(every_kind_of_field), TEST(absent_null_and_empty_leave_zero),
           TEST(a_name_that_no_table_knows_gives_the_first), TEST(wrong_kinds_are_refused_with_their_path),
           TEST(of_equal_keys_the_last_wins), TEST(the_block_holds_what_it_needs_and_no_more),
           TEST(too_large_an_object_is_refused), TEST(a_table_that_holds_itself_is_bounded_in_depth),
+          TEST(words_that_many_objects_have_are_not_copied), TEST(only_the_elements_that_matter_are_kept),
           TEST(scratch_is_used_again))

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "kube/words.h"
 #include "model/lease.h"
 #include "json/json.h"
 
@@ -69,6 +70,18 @@ static const char *const restart_policies[] = { "", "Always", "OnFailure", "Neve
 static const char *const toleration_ops[] = { "Equal", "Exists", NULL };
 static const char *const selector_ops[] = { "", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL };
 
+static bool has_claim(yyjson_val *volume)
+{
+	return yyjson_is_obj(json_get(volume, "persistentVolumeClaim"));
+}
+
+static bool is_of_the_host(yyjson_val *port)
+{
+	yyjson_val *number = json_get(port, "hostPort");
+
+	return number && !yyjson_is_null(number) && json_int(number, 1) != 0;
+}
+
 static const struct json_field claim_fields[] = {
 	JSON_STR("claimName", struct volume_claim, claim),
 };
@@ -95,7 +108,7 @@ static const struct json_type resources_type = JSON_TYPE(struct container, resou
 
 static const struct json_field container_fields[] = {
 	JSON_STR("name", struct container, name),
-	JSON_ARRAY("ports", struct container, ports, n_ports, port_type),
+	JSON_ARRAY_SOME("ports", struct container, ports, n_ports, port_type, is_of_the_host),
 	JSON_INSIDE("resources", resources_type),
 	JSON_ENUM("restartPolicy", struct container, restart, restart_policies),
 };
@@ -153,7 +166,7 @@ static const struct json_field gate_fields[] = {
 static const struct json_type gate_type = JSON_TYPE(struct gate_name, gate_fields);
 
 static const struct json_field pod_spec_fields[] = {
-	JSON_ARRAY("volumes", struct pod, volumes, n_volumes, volume_type),
+	JSON_ARRAY_SOME("volumes", struct pod, volumes, n_volumes, volume_type, has_claim),
 	JSON_ARRAY("initContainers", struct pod, init_containers, n_init_containers, container_type),
 	JSON_ARRAY("containers", struct pod, containers, n_containers, container_type),
 	JSON_ENUM("restartPolicy", struct pod, restart, restart_policies),
@@ -177,6 +190,18 @@ static const struct json_type pod_spec_type = JSON_TYPE(struct pod, pod_spec_fie
 
 static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed", NULL };
 static const char *const qos_classes[] = { "", "Guaranteed", "Burstable", "BestEffort", NULL };
+
+/* Every running Pod has these; they say how far a kubelet got, and nothing is decided from them. */
+static bool condition_matters(yyjson_val *condition)
+{
+	static const char *const steps[] = { "PodReadyToStartContainers", "Initialized", "ContainersReady" };
+	yyjson_val *type = json_get(condition, "type");
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (yyjson_equals_str(type, steps[i]))
+			return false;
+	return true;
+}
 
 static const struct json_field waiting_fields[] = {
 	JSON_STR("reason", struct container_status, reason),
@@ -211,13 +236,12 @@ static const struct json_field status_fields[] = {
 	JSON_INSIDE("state", state_type),
 	JSON_BOOL("ready", struct container_status, ready),
 	JSON_INT32("restartCount", struct container_status, restarts),
-	JSON_STR("containerID", struct container_status, container_id),
 };
 static const struct json_type status_type = JSON_TYPE(struct container_status, status_fields);
 
 static const struct json_field pod_status_fields[] = {
 	JSON_ENUM("phase", struct pod, phase, phases),
-	JSON_ARRAY("conditions", struct pod, conditions, n_conditions, condition_type),
+	JSON_ARRAY_SOME("conditions", struct pod, conditions, n_conditions, condition_type, condition_matters),
 	JSON_STR("message", struct pod, message),
 	JSON_STR("reason", struct pod, reason),
 	JSON_STR("hostIP", struct pod, host_ip),
@@ -234,7 +258,7 @@ static const struct json_field pod_fields[] = {
 	JSON_INSIDE("spec", pod_spec_type),
 	JSON_INSIDE("status", pod_status_type),
 };
-const struct json_type kube_pod_type = JSON_TYPE(struct pod, pod_fields);
+const struct json_type kube_pod_type = JSON_TYPE_WORDS(struct pod, pod_fields, kube_words);
 
 /* ---- Node ---- */
 
@@ -278,7 +302,7 @@ static const struct json_field node_fields[] = {
 	JSON_INSIDE("spec", node_spec_type),
 	JSON_INSIDE("status", node_status_type),
 };
-const struct json_type kube_node_type = JSON_TYPE(struct knode, node_fields);
+const struct json_type kube_node_type = JSON_TYPE_WORDS(struct knode, node_fields, kube_words);
 
 /* ---- Lease ---- */
 
@@ -295,7 +319,7 @@ static const struct json_field lease_fields[] = {
 	JSON_STRUCT_NEEDED("metadata", struct klease, meta, meta_type),
 	JSON_INSIDE("spec", lease_spec_type),
 };
-const struct json_type kube_lease_type = JSON_TYPE(struct klease, lease_fields);
+const struct json_type kube_lease_type = JSON_TYPE_WORDS(struct klease, lease_fields, kube_words);
 
 /* ---- any of them ---- */
 

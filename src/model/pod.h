@@ -13,8 +13,8 @@ enum taint_effect { EFFECT_ANY, EFFECT_NO_SCHEDULE, EFFECT_PREFER_NO_SCHEDULE, E
 enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
 enum selector_op { SEL_UNKNOWN, SEL_IN, SEL_NOT_IN, SEL_EXISTS, SEL_DOES_NOT_EXIST, SEL_GT, SEL_LT };
 
-struct host_port {
-	int32_t port; /* 0 = none */
+struct host_port { /* a port of the host that a container takes */
+	int32_t port;
 	const char *protocol, *host_ip; /* NULL = TCP, any */
 };
 
@@ -46,12 +46,12 @@ struct selector_term { /* all requirements must hold */
 	uint32_t n_labels, n_fields;
 };
 
-struct volume_claim { /* a volume; claim is NULL when it is of another kind */
+struct volume_claim { /* a volume that is a claim; other volumes are not kept */
 	const char *volume, *claim;
 };
 
 struct container_status {
-	const char *name, *container_id;
+	const char *name;
 	bool ready, running, terminated, waiting;
 	int32_t exit_code, signal, restarts;
 	const char *reason, *message; /* of the terminated or waiting state */
@@ -79,7 +79,7 @@ struct pod {
 	/* status */
 	int phase; /* enum pod_phase */
 	int qos;   /* enum qos_class */
-	struct condition *conditions;
+	struct condition *conditions; /* but for the kubelet's own steps: see kube/objects.c */
 	struct container_status *statuses, *init_statuses;
 	uint32_t n_conditions, n_statuses, n_init_statuses;
 	const char *reason, *message, *pod_ip, *host_ip;
