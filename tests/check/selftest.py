@@ -99,6 +99,12 @@ class Includes(Tree):
         self.add("tests/fuzz/f.c", "#include <slurm/slurm.h>")
         self.assert_one(self.problems(), "tests/fuzz/f.c", "slurm")
 
+    def test_a_test_may_use_any_library_but_slurm(self):
+        self.add("src/base/test_a.c", "#include <curl/curl.h>")
+        self.assertEqual(self.problems(), [])
+        self.add("src/base/test_a.c", "#include <slurm/slurm.h>")
+        self.assert_one(self.problems(), "src/base/test_a.c:5", "slurm")
+
     def test_an_unknown_header_is_refused(self):
         self.add("src/json/j.h", "#include <zlib.h>")
         self.assert_one(self.problems(), "<zlib.h>", "neither")
