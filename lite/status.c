@@ -173,8 +173,8 @@ static int errno_of(int code, const char *reason)
 	}
 }
 
-static int vfail(struct status *st, int code, const char *reason, const struct status_details *details,
-                 const char *before, const char *fmt, va_list ap)
+_printf_(6, 0) static int vfail(struct status *st, int code, const char *reason, const struct status_details *details,
+                                const char *before, const char *fmt, va_list ap)
 {
 	_cleanup_buf_ struct buf text = BUF(STATUS_TEXT_MAX);
 
