@@ -255,7 +255,7 @@ static void call_send(struct kube_call *call, const struct cred_view *view)
 		.connect_timeout = CONNECT_TIMEOUT,
 		.timeout = call->deadline - now(c),
 		.idle_timeout = call->o.idle_timeout,
-		.body_max = call->o.body_max ? call->o.body_max : KUBE_BODY_MAX,
+		.body_max = call->o.body_max || call->o.chunk ? call->o.body_max : KUBE_BODY_MAX,
 		.compressed = call->o.compressed,
 		.proxy = view->proxy,
 	};

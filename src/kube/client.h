@@ -38,7 +38,7 @@ struct kube_call_options {
 	bool compressed; /* large answers may come as gzip */
 	usec_t timeout;  /* 0 = KUBE_TIMEOUT */
 	usec_t idle_timeout;
-	size_t body_max; /* 0 = KUBE_BODY_MAX */
+	size_t body_max; /* 0 = KUBE_BODY_MAX; with `chunk`, of the whole stream, 0 = none */
 	http_chunk chunk;
 	const struct gate *gate; /* NULL = none; borrowed until the call ends */
 };

@@ -7,7 +7,7 @@
 
 void plan_init(struct plan *p)
 {
-	*p = (struct plan) { .step = PLAN_DO_LIST, .limit = PLAN_PAGE_LIMIT };
+	*p = (struct plan) { .step = PLAN_DO_LIST, .limit = PLAN_PAGE_LIMIT, .silent = PLAN_SILENT };
 }
 
 void plan_done(struct plan *p)
@@ -103,7 +103,7 @@ static void watch_ended(struct plan *p, const struct plan_news *news, usec_t now
 		p->bad = 0;
 
 	if (news->event == PLAN_WATCH_EXPIRED || news->event == PLAN_WATCH_TOO_LARGE || p->bad >= PLAN_BAD_MAX ||
-	    now - p->heard >= PLAN_SILENT) {
+	    now - p->heard >= p->silent) {
 		p->bad = 0;
 		do_list(p);
 	} else {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "port/kinds.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+const char *label_key(const char *key, const char *value, char text[LABEL_KEY_MAX])
+{
+	snprintf(text, LABEL_KEY_MAX, "%s=%s", key, str_or(value, ""));
+	return text;
+}
+
+static void pod_by_node(const void *object, store_index_add add, void *arg)
+{
+	const struct pod *p = object;
+
+	if (!str_empty(p->node_name))
+		add(arg, p->node_name);
+}
+
+static void by_label(const void *object, store_index_add add, void *arg)
+{
+	const struct meta *m = object;
+	char text[LABEL_KEY_MAX];
+
+	for (uint32_t i = 0; i < m->n_labels; i++)
+		add(arg, label_key(m->labels[i].key, m->labels[i].value, text));
+}
+
+static void by_owner(const void *object, store_index_add add, void *arg)
+{
+	const struct meta *m = object;
+
+	for (uint32_t i = 0; i < m->n_owners; i++)
+		if (!str_empty(m->owners[i].uid))
+			add(arg, m->owners[i].uid);
+}
+
+static const struct store_kind kinds[KUBE_KINDS] = {
+	[KUBE_PODS] = { "pods", { [POD_BY_NODE] = pod_by_node, [POD_BY_LABEL] = by_label, [POD_BY_OWNER] = by_owner } },
+	[KUBE_NODES] = { "nodes", { [NODE_BY_LABEL] = by_label } },
+	[KUBE_LEASES] = { "leases", { NULL } },
+};
+
+const struct store_kind *store_kind_of(enum kube_kind kind)
+{
+	assert(kind < KUBE_KINDS);
+	return kinds[kind].name ? &kinds[kind] : NULL;
+}
