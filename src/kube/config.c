@@ -58,7 +58,8 @@ static int add_file(struct files *f, const char *path, struct err *err)
 	buf_reserve(&text, KUBE_CONFIG_BYTES_MAX);
 	r = buf_read_fd(&text, fd);
 	if (r == -EFBIG)
-		return err_set(err, r, "%s: larger than %u KiB, this is no kubeconfig", full, KUBE_CONFIG_BYTES_MAX >> 10);
+		return err_set(err, r, "%s: larger than %u KiB, this is no kubeconfig", full,
+		               KUBE_CONFIG_BYTES_MAX >> 10);
 	if (r < 0)
 		return err_errno(err, r, "%s", full);
 	r = kubeconfig_parse(&f->list[f->n], full, buf_text(&text), text.len, err);
@@ -81,7 +82,8 @@ static int add_list(struct files *f, const char *list, struct err *err)
 		from = *end ? end + 1 : end;
 	}
 	if (f->n == 0)
-		return err_set(err, -ENOENT, "KUBECONFIG is \"%s\", and no such file exists: correct it or unset it", list);
+		return err_set(err, -ENOENT, "KUBECONFIG is \"%s\", and no such file exists: correct it or unset it",
+		               list);
 	return 0;
 }
 
@@ -107,9 +109,9 @@ static int find_files(struct files *f, const char *path, struct err *err)
 
 /* The service account of the Pod we run in */
 
-static int in_cluster_server(char **ret, struct err *err)
+static int in_cluster_server(const char *host, char **ret, struct err *err)
 {
-	const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");
+	const char *port = getenv("KUBERNETES_SERVICE_PORT");
 	int64_t number;
 
 	if (strcspn(host, "/?#@[] \t\r\n") != strlen(host) || strlen(host) > KUBE_CONFIG_NAME_MAX)
@@ -137,10 +139,10 @@ static int in_cluster_namespace(const char *dir, char **ret, struct err *err)
 	return 0;
 }
 
-static int in_cluster(const char *dir, struct kube_config **ret, struct err *err)
+static int in_cluster(const char *host, const char *dir, struct kube_config **ret, struct err *err)
 {
 	_cleanup_(kube_config_freep) struct kube_config *c = NEW(struct kube_config);
-	int r = in_cluster_server(&c->server, err);
+	int r = in_cluster_server(host, &c->server, err);
 
 	if (r == 0)
 		r = in_cluster_namespace(dir, &c->ns, err);
@@ -151,8 +153,10 @@ static int in_cluster(const char *dir, struct kube_config **ret, struct err *err
 	c->token_file = str_printf("%s/token", dir);
 	c->ca.path = str_printf("%s/ca.crt", dir);
 	if (access(c->token_file, R_OK) < 0)
-		return err_errno(err, -errno, "%s: the Pod's service account token cannot be read (is "
-					      "automountServiceAccountToken off?)", c->token_file);
+		return err_errno(err, -errno,
+		                 "%s: the Pod's service account token cannot be read (is "
+		                 "automountServiceAccountToken off?)",
+		                 c->token_file);
 	*ret = TAKE_PTR(c);
 	return 0;
 }
@@ -160,6 +164,7 @@ static int in_cluster(const char *dir, struct kube_config **ret, struct err *err
 int kube_config_load(const struct kube_config_options *o, struct kube_config **ret, struct err *err)
 {
 	static const struct kube_config_options none;
+	const char *host = getenv("KUBERNETES_SERVICE_HOST");
 	_cleanup_(files_done) struct files files = { 0 };
 	int r;
 
@@ -171,16 +176,19 @@ int kube_config_load(const struct kube_config_options *o, struct kube_config **r
 	if (files.n)
 		return kubeconfig_resolve(files.list, files.n, o->context, ret, err);
 	if (!str_empty(o->context))
-		return err_set(err, -ENOENT, "there is no kubeconfig to find context \"%.*s\" in: give one with "
-					     "--kubeconfig", KUBE_CONFIG_NAME_MAX, o->context);
-	if (!str_empty(getenv("KUBERNETES_SERVICE_HOST")))
-		return in_cluster(str_or(o->in_cluster_dir, KUBE_IN_CLUSTER_DIR), ret, err);
-	return err_set(err, -ENOENT, "no kubeconfig found: give one with --kubeconfig, KUBECONFIG or ~/.kube/config, or "
-				     "run inside a Pod with a service account");
+		return err_set(err, -ENOENT,
+		               "there is no kubeconfig to find context \"%.*s\" in: give one with "
+		               "--kubeconfig",
+		               KUBE_CONFIG_NAME_MAX, o->context);
+	if (!str_empty(host))
+		return in_cluster(host, str_or(o->in_cluster_dir, KUBE_IN_CLUSTER_DIR), ret, err);
+	return err_set(err, -ENOENT,
+	               "no kubeconfig found: give one with --kubeconfig, KUBECONFIG or ~/.kube/config, or "
+	               "run inside a Pod with a service account");
 }
 
 int kube_config_parse(const char *text, size_t len, const char *where, const char *context, struct kube_config **ret,
-		      struct err *err)
+                      struct err *err)
 {
 	_cleanup_(files_done) struct files files = { 0 };
 	int r = kubeconfig_parse(&files.list[0], where, text, len, err);

@@ -12,8 +12,8 @@
 #include "kube/plugin.h"
 #include "kube/secret.h"
 
-#define READS_MAX 3                    /* until a set of files that rotate is read from one moment */
-#define PLUGIN_RETRY USEC_SEC          /* after a plugin failed, doubling … */
+#define READS_MAX 3           /* until a set of files that rotate is read from one moment */
+#define PLUGIN_RETRY USEC_SEC /* after a plugin failed, doubling … */
 #define PLUGIN_RETRY_MAX USEC_MINUTE
 
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_TOKEN, N_FILES };
@@ -61,12 +61,16 @@ struct cred {
 
 static void serve(void *arg);
 
-struct cred *cred_new(struct loop *l, const struct clock *clock, const struct kube_config *config, usec_t plugin_timeout)
+struct cred *cred_new(struct loop *l, const struct clock *clock, const struct kube_config *config,
+                      usec_t plugin_timeout)
 {
 	struct cred *c = NEW(struct cred);
 
-	*c = (struct cred){ .loop = l, .clock = clock, .config = config, .rng = rng_from_kernel(),
-			    .plugin_timeout = plugin_timeout ? plugin_timeout : CRED_PLUGIN_TIMEOUT };
+	*c = (struct cred) { .loop = l,
+		             .clock = clock,
+		             .config = config,
+		             .rng = rng_from_kernel(),
+		             .plugin_timeout = plugin_timeout ? plugin_timeout : CRED_PLUGIN_TIMEOUT };
 	c->paths[FILE_CA] = config->ca.path;
 	c->paths[FILE_CERT] = config->cert.path;
 	c->paths[FILE_KEY] = config->key.path;
@@ -81,7 +85,7 @@ static void texts_done(struct text *texts)
 {
 	for (int i = 0; i < N_FILES; i++) {
 		secret_free(texts[i].text);
-		texts[i] = (struct text){ 0 };
+		texts[i] = (struct text) { 0 };
 	}
 }
 
@@ -133,8 +137,8 @@ static int read_one(int which, const char *path, struct text *ret, struct err *e
 		return err_set(err, -EBADMSG, "%s (%s): it is empty", path, file_words[which]);
 	if (strlen(b.data) != b.len || !(which == FILE_TOKEN ? secret_is_token(b.data) : secret_is_pem(b.data)))
 		return err_set(err, -EBADMSG, "%s (%s): %s", path, file_words[which],
-			       which == FILE_TOKEN ? "a token has no blanks or special characters in it" :
-						     "this is no PEM text (-----BEGIN …)");
+		               which == FILE_TOKEN ? "a token has no blanks or special characters in it"
+		                                   : "this is no PEM text (-----BEGIN …)");
 	ret->text = mem_strdup(b.data);
 	ret->st = st;
 	return 0;
@@ -218,7 +222,7 @@ static int load(struct cred *c, usec_t now)
 		c->problem = err;
 		return err_wrap(&c->problem, r, "%s", c->config->origin);
 	}
-	c->problem = (struct err){ 0 };
+	c->problem = (struct err) { 0 };
 	c->token_at = c->paths[FILE_TOKEN] ? now + CRED_TOKEN_SPAN : USEC_NEVER;
 	memcpy(old, c->texts, sizeof(old));
 	memcpy(c->texts, fresh, sizeof(fresh));
@@ -256,8 +260,9 @@ static int check_expiry(const struct cred *c, const struct plugin_result *result
 
 	if (result->expires == 0 || result->expires > clock_wall(c->clock))
 		return 0;
-	return err_set(err, -ESTALE, "plugin %s: what it gave expired at %s already: is the clock of this machine right?",
-		       c->config->exec->command, time_format(result->expires, text));
+	return err_set(err, -ESTALE,
+	               "plugin %s: what it gave expired at %s already: is the clock of this machine right?",
+	               c->config->exec->command, time_format(result->expires, text));
 }
 
 static void plugin_failed(struct cred *c, const struct err *error)
@@ -275,7 +280,7 @@ static void plugin_worked(struct cred *c, struct plugin_result *result)
 	struct plugin_result old = c->given;
 
 	c->given = *result;
-	*result = (struct plugin_result){ 0 };
+	*result = (struct plugin_result) { 0 };
 	c->have_given = true;
 	make_view(c);
 	plugin_result_done(&old);
@@ -283,7 +288,7 @@ static void plugin_worked(struct cred *c, struct plugin_result *result)
 	c->ran_at = clock_mono(c->clock);
 	c->retry_at = 0;
 	c->failures = 0;
-	c->plugin_error = (struct err){ 0 };
+	c->plugin_error = (struct err) { 0 };
 }
 
 static void plugin_ended(void *arg, struct plugin_result *result, const struct err *error)
@@ -376,7 +381,7 @@ struct cred_wait *cred_get(struct cred *c, cred_ready ready, void *arg)
 	if (c->n_waiting == CRED_WAITERS_MAX)
 		return NULL;
 	w = NEW(struct cred_wait);
-	*w = (struct cred_wait){ .cred = c, .ready = ready, .arg = arg };
+	*w = (struct cred_wait) { .cred = c, .ready = ready, .arg = arg };
 	list_add_tail(&c->waiting, &w->link);
 	c->n_waiting++;
 	loop_set_timer(c->timer, 0);

@@ -52,7 +52,7 @@ static void tell_released(struct elect *e)
 
 static enum leader_seen seen_in(struct elect *e, const struct rest_answer *a, struct lease *lease)
 {
-	e->error = (struct err){ 0 };
+	e->error = (struct err) { 0 };
 	switch (a->status) {
 	case 200:
 	case 201:
@@ -96,7 +96,8 @@ static void send_action(struct elect *e, const struct leader_action *a)
 	};
 
 	if (a->what != LEADER_DO_GET) {
-		q.body = body = lease_encode(&a->lease, e->ns, e->name, &q.body_len);
+		body = lease_encode(&a->lease, e->ns, e->name, &q.body_len);
+		q.body = body;
 		q.content_type = "application/json";
 	}
 	e->call = e->rest->send(e->rest, &q, answered, e);
@@ -139,15 +140,15 @@ static int make_paths(struct elect *e, const struct elect_options *o, struct err
 	return 0;
 }
 
-struct elect *elect_new(struct loop *l, const struct clock *clock, const struct rest *rest, const struct elect_options *o,
-			struct gate *gate, struct err *err)
+struct elect *elect_new(struct loop *l, const struct clock *clock, const struct rest *rest,
+                        const struct elect_options *o, struct gate *gate, struct err *err)
 {
 	_cleanup_(elect_freep) struct elect *e = NEW(struct elect);
 	struct leader_options lo = o->leader;
 	uint64_t seed;
 
 	rand_secure(&seed, sizeof(seed));
-	*gate = (struct gate){ 0 };
+	*gate = (struct gate) { 0 };
 	e->gate = gate;
 	e->clock = clock;
 	e->rest = rest;

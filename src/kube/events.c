@@ -12,8 +12,8 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "json/patch.h"
 #include "kube/resource.h"
+#include "json/patch.h"
 
 #define KEY_MAX 4096
 #define NAME_MAX_BYTES 253
@@ -63,7 +63,7 @@ struct recorder {
 	struct dirty due; /* of slots, so that it stays as small as the table; may name one too early, never too late */
 	uint64_t last_id, last_name, n_dropped;
 	struct buf path; /* of the request made last, */
-	char *body;      /* and its body */
+	char *body; /* and its body */
 };
 
 /* Copies text so that it is UTF-8 and at most max bytes, cut between characters and marked. */
@@ -107,8 +107,9 @@ struct recorder *recorder_new(const char *controller, const char *instance)
 {
 	struct recorder *r = NEW(struct recorder);
 
-	*r = (struct recorder){ .by_key = MAP_INIT, .buckets = MAP_INIT, .due = DIRTY_INIT,
-				.path = BUF(KUBE_PATH_MAX) };
+	*r = (struct recorder) {
+		.by_key = MAP_INIT, .buckets = MAP_INIT, .due = DIRTY_INIT, .path = BUF(KUBE_PATH_MAX)
+	};
 	r->controller = mem_strdup(controller);
 	r->instance = cut_copy(instance, "unknown");
 	link_init(&r->all);
@@ -190,7 +191,7 @@ static struct bucket *bucket_of(struct recorder *r, const char *key, usec_t now)
 	if (b)
 		return b;
 	b = NEW(struct bucket);
-	*b = (struct bucket){ .key = mem_strdup(key), .tokens = EVENT_BURST, .filled = now };
+	*b = (struct bucket) { .key = mem_strdup(key), .tokens = EVENT_BURST, .filled = now };
 	link_init(&b->entries);
 	map_put(&r->buckets, b->key, b);
 	return b;
@@ -247,7 +248,7 @@ static void make_room(struct recorder *r, struct bucket *b)
 }
 
 static void add_new(struct recorder *r, const struct event *e, struct buf *key, size_t object_len, size_t note_at,
-		    struct event_time now)
+                    struct event_time now)
 {
 	_cleanup_free_ char *object = mem_strndup(buf_text(key), object_len);
 	struct entry *n = NEW(struct entry);
@@ -378,7 +379,7 @@ static bool make_request(struct recorder *r, struct entry *e, struct event_reque
 	free(r->body);
 	r->body = patch_text(p, &len);
 	ret->id = e->id;
-	ret->rest = (struct rest_request){
+	ret->rest = (struct rest_request) {
 		.method = create ? "POST" : "PATCH",
 		.path = buf_text(&r->path),
 		.content_type = create ? "application/json" : "application/strategic-merge-patch+json",
@@ -412,10 +413,14 @@ bool recorder_take(struct recorder *r, struct event_time now, struct event_reque
 	close_series(r, now.mono);
 	while (r->n_sending < EVENT_IN_FLIGHT_MAX) {
 		_cleanup_free_ char *slot = dirty_take(&r->due, now.mono);
-		struct entry *e = slot ? r->slots[atoi(slot)] : NULL;
+		int64_t number;
+		struct entry *e;
 
 		if (!slot)
 			return false;
+		if (str_to_i64(slot, 0, EVENT_ENTRIES_MAX - 1, &number) < 0)
+			abort(); /* only slots are ever marked */
+		e = r->slots[number];
 		if (!e) /* gone meanwhile */
 			continue;
 		if (e->due > now.mono)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "kube/secret.h"
+#include "json/json.h"
 
 #define NAMES_SHOWN_MAX 8
 
@@ -39,11 +39,13 @@ static int check_top(const struct kubeconfig *k, struct err *err)
 	if (yyjson_is_null(root)) /* an empty file names nothing */
 		return 0;
 	if (!yyjson_is_obj(root))
-		return err_set(err, -EBADMSG, "%s: this is no kubeconfig: it must have clusters, users and contexts", k->path);
+		return err_set(err, -EBADMSG, "%s: this is no kubeconfig: it must have clusters, users and contexts",
+		               k->path);
 	if (kind && !str_eq(kind, "Config"))
 		return err_set(err, -EBADMSG, "%s: this is no kubeconfig: its kind is not \"Config\"", k->path);
 	if (version && !str_eq(version, "v1"))
-		return err_set(err, -EBADMSG, "%s: a kubeconfig must have apiVersion \"v1\", and this has another", k->path);
+		return err_set(err, -EBADMSG, "%s: a kubeconfig must have apiVersion \"v1\", and this has another",
+		               k->path);
 	return 0;
 }
 
@@ -53,7 +55,7 @@ int kubeconfig_parse(struct kubeconfig *k, const char *path, const char *text, s
 
 	if (len > KUBE_CONFIG_BYTES_MAX)
 		return err_set(err, -EFBIG, "%s: larger than %u KiB, this is no kubeconfig", path,
-			       KUBE_CONFIG_BYTES_MAX >> 10);
+		               KUBE_CONFIG_BYTES_MAX >> 10);
 	r = yaml_parse(text, len, path, &k->doc, err);
 	if (r < 0) {
 		hide_text(path, err);
@@ -70,7 +72,7 @@ void kubeconfig_done(struct kubeconfig *k)
 {
 	secret_doc_free(k->doc);
 	free(k->path);
-	*k = (struct kubeconfig){ 0 };
+	*k = (struct kubeconfig) { 0 };
 }
 
 /* Entries by name */
@@ -83,7 +85,8 @@ static void add_names(struct buf *out, const struct kubeconfig *files, size_t n,
 	for (size_t f = 0; f < n; f++) {
 		yyjson_val *items = json_get(yyjson_doc_get_root(files[f].doc), list);
 
-		yyjson_arr_foreach(items, i, n_items, item) {
+		yyjson_arr_foreach(items, i, n_items, item)
+		{
 			const char *name = json_str(json_get(item, "name"));
 
 			if (!name || shown > NAMES_SHOWN_MAX)
@@ -106,7 +109,7 @@ static const char *which_is_not_there(size_t n_files)
 
 /* Finds `name` in one file's list: its `kind` member in *ret, left alone when it is not there. */
 static int find_in(const struct kubeconfig *k, const char *list, const char *kind, const char *name, yyjson_val **ret,
-		   struct err *err)
+                   struct err *err)
 {
 	yyjson_val *items = json_get(yyjson_doc_get_root(k->doc), list), *item, *found = NULL;
 	struct place place = { k, kind, name, err };
@@ -114,7 +117,8 @@ static int find_in(const struct kubeconfig *k, const char *list, const char *kin
 
 	if (items && !yyjson_is_null(items) && !yyjson_is_arr(items))
 		return err_set(err, -EBADMSG, "%s: %s must be a list, but is %s", k->path, list, json_words(items));
-	yyjson_arr_foreach(items, i, n, item) {
+	yyjson_arr_foreach(items, i, n, item)
+	{
 		const char *s = json_str(json_get(item, "name"));
 
 		if (!s)
@@ -122,7 +126,8 @@ static int find_in(const struct kubeconfig *k, const char *list, const char *kin
 		if (!str_eq(s, name))
 			continue;
 		if (found)
-			return err_set(err, -EBADMSG, "%s: %s has two entries with the name \"%s\"", k->path, list, name);
+			return err_set(err, -EBADMSG, "%s: %s has two entries with the name \"%s\"", k->path, list,
+			               name);
 		found = json_get(item, kind);
 		if (!yyjson_is_obj(found))
 			return place_refuse(&place, -EBADMSG, "it must have a mapping \"%s\" with its settings", kind);
@@ -133,7 +138,7 @@ static int find_in(const struct kubeconfig *k, const char *list, const char *kin
 }
 
 static int find(const struct kubeconfig *files, size_t n, const char *list, const char *kind, const char *name,
-		struct place *ret_place, yyjson_val **ret, struct err *err)
+                struct place *ret_place, yyjson_val **ret, struct err *err)
 {
 	*ret = NULL;
 	for (size_t f = 0; f < n && !*ret; f++) {
@@ -141,7 +146,7 @@ static int find(const struct kubeconfig *files, size_t n, const char *list, cons
 
 		if (r < 0)
 			return r;
-		*ret_place = (struct place){ &files[f], kind, name, err };
+		*ret_place = (struct place) { &files[f], kind, name, err };
 	}
 	return 0;
 }
@@ -162,8 +167,10 @@ static int choose_context(const struct kubeconfig *files, size_t n, char **ret, 
 	if (*ret)
 		return 0;
 	add_names(&names, files, n, "contexts");
-	return err_set(err, -ENOENT, "%s: no current-context is set: choose one of its contexts (%s) with --context or "
-				     "\"kubectl config use-context\"", files[0].path, buf_text(&names));
+	return err_set(err, -ENOENT,
+	               "%s: no current-context is set: choose one of its contexts (%s) with --context or "
+	               "\"kubectl config use-context\"",
+	               files[0].path, buf_text(&names));
 }
 
 static int follow_cluster(const struct kubeconfig *files, size_t n, const struct place *context, struct kube_config *c)
@@ -178,8 +185,8 @@ static int follow_cluster(const struct kubeconfig *files, size_t n, const struct
 	if (r < 0)
 		return r;
 	if (!cluster)
-		return err_set(context->err, -ENOENT, "%s: context \"%s\" names cluster \"%s\", %s", context->file->path,
-			       context->name, c->cluster, which_is_not_there(n));
+		return err_set(context->err, -ENOENT, "%s: context \"%s\" names cluster \"%s\", %s",
+		               context->file->path, context->name, c->cluster, which_is_not_there(n));
 	r = place_cluster(&p, cluster, c);
 	return r == 0 && c->exec ? place_plugin_config(&p, cluster, &c->exec->cluster_config) : r;
 }
@@ -197,13 +204,13 @@ static int follow_user(const struct kubeconfig *files, size_t n, const struct pl
 		return r;
 	if (!user)
 		return err_set(context->err, -ENOENT, "%s: context \"%s\" names user \"%s\", %s", context->file->path,
-			       context->name, c->user, which_is_not_there(n));
+		               context->name, c->user, which_is_not_there(n));
 	r = place_user(&p, user, c);
 	if (r < 0)
 		return r;
 	if (p.file->world_readable && (c->token || c->key.text))
 		c->warning = str_printf("%s holds a secret and everybody on this machine can read it: chmod 600 %s",
-					p.file->path, p.file->path);
+		                        p.file->path, p.file->path);
 	return 0;
 }
 
@@ -219,7 +226,7 @@ static int follow_context(const struct kubeconfig *files, size_t n, struct kube_
 	if (!context) {
 		add_names(&names, files, n, "contexts");
 		return err_set(err, -ENOENT, "%s: there is no context \"%s\": its contexts are %s", files[0].path,
-			       c->context, buf_text(&names));
+		               c->context, buf_text(&names));
 	}
 	c->origin = str_printf("%s, context \"%s\"", p.file->path, c->context);
 	r = place_str(&p, context, "cluster", KUBE_CONFIG_NAME_MAX, &c->cluster);
@@ -235,7 +242,7 @@ static int follow_context(const struct kubeconfig *files, size_t n, struct kube_
 }
 
 int kubeconfig_resolve(const struct kubeconfig *files, size_t n, const char *context, struct kube_config **ret,
-		       struct err *err)
+                       struct err *err)
 {
 	_cleanup_(kube_config_freep) struct kube_config *c = NEW(struct kube_config);
 	int r = 0;

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "kube/kubeconfig.h"
 #include "kube/secret.h"
+#include "json/json.h"
 
 #define API_GROUP "client.authentication.k8s.io"
 
@@ -92,8 +92,8 @@ static int take_pem_data(const struct place *p, yyjson_val *obj, const char *key
 		return place_refuse(p, -EBADMSG, "%s must be a text, but is %s", key, json_words(v));
 	buf_reserve(&pem, MIN_OF(strlen(s), (size_t)KUBE_PEM_BYTES_MAX));
 	if (str_add_unbase64(&pem, s, strlen(s)) < 0)
-		return pem.error ? place_refuse(p, -EMSGSIZE, "%s is longer than %u KiB", key, KUBE_PEM_BYTES_MAX >> 10) :
-				   place_refuse(p, -EBADMSG, "%s is not valid base64", key);
+		return pem.error ? place_refuse(p, -EMSGSIZE, "%s is longer than %u KiB", key, KUBE_PEM_BYTES_MAX >> 10)
+		                 : place_refuse(p, -EBADMSG, "%s is not valid base64", key);
 	if (strlen(buf_text(&pem)) != pem.len || !secret_is_pem(buf_text(&pem)))
 		return place_refuse(p, -EBADMSG, "%s is base64 of something that is no PEM text (-----BEGIN …)", key);
 	*ret = buf_take(&pem);
@@ -143,7 +143,8 @@ static int take_server(const struct place *p, yyjson_val *obj, char **ret)
 	if (r < 0)
 		return r;
 	if (!*ret)
-		return place_refuse(p, -EBADMSG, "it has no server: set it to the API server's URL, like https://host:6443");
+		return place_refuse(p, -EBADMSG,
+		                    "it has no server: set it to the API server's URL, like https://host:6443");
 	r = check_url(p, "server", *ret, schemes);
 	if (r < 0)
 		return r;
@@ -167,7 +168,8 @@ int place_plugin_config(const struct place *p, yyjson_val *cluster, char **ret)
 	yyjson_val *item;
 	size_t i, n, len;
 
-	yyjson_arr_foreach(json_get(cluster, "extensions"), i, n, item) {
+	yyjson_arr_foreach(json_get(cluster, "extensions"), i, n, item)
+	{
 		yyjson_val *v = json_get(item, "extension");
 
 		if (!v || !str_eq(json_str(json_get(item, "name")), API_GROUP "/exec"))
@@ -175,7 +177,7 @@ int place_plugin_config(const struct place *p, yyjson_val *cluster, char **ret)
 		*ret = yyjson_val_write(v, 0, &len);
 		if (!*ret || len > KUBE_EXEC_CONFIG_MAX)
 			return place_refuse(p, -EMSGSIZE, "the extension " API_GROUP "/exec is longer than %u KiB",
-				      KUBE_EXEC_CONFIG_MAX >> 10);
+			                    KUBE_EXEC_CONFIG_MAX >> 10);
 		return 0;
 	}
 	return 0;
@@ -194,7 +196,8 @@ int place_cluster(const struct place *p, yyjson_val *obj, struct kube_config *c)
 	if (r == 0)
 		r = take_pem(p, obj, "certificate-authority", &c->ca);
 	if (r == 0 && c->insecure && has_pem(&c->ca))
-		r = place_refuse(p, -EBADMSG, "insecure-skip-tls-verify and a certificate-authority are both set: remove one");
+		r = place_refuse(p, -EBADMSG,
+		                 "insecure-skip-tls-verify and a certificate-authority are both set: remove one");
 	return r;
 }
 
@@ -231,7 +234,7 @@ static int take_token(const struct place *p, yyjson_val *obj, char **ret)
 
 /* A list of `n` words made by `make` from each entry. */
 static int take_words(const struct place *p, yyjson_val *exec, const char *key, size_t max, char ***ret,
-		      int (*make)(const struct place *p, yyjson_val *item, char **ret))
+                      int (*make)(const struct place *p, yyjson_val *item, char **ret))
 {
 	yyjson_val *list = json_get(exec, key), *item;
 	size_t i, n;
@@ -242,7 +245,8 @@ static int take_words(const struct place *p, yyjson_val *exec, const char *key, 
 	if (n > max)
 		return place_refuse(p, -E2BIG, "exec: %s has more than %zu entries", key, max);
 	*ret = mem_alloc_n(n + 1, sizeof(**ret));
-	yyjson_arr_foreach(list, i, n, item) {
+	yyjson_arr_foreach(list, i, n, item)
+	{
 		int r = make(p, item, &(*ret)[i]);
 
 		if (r < 0)
@@ -271,7 +275,7 @@ static int make_env(const struct place *p, yyjson_val *item, char **ret)
 		return place_refuse(p, -EBADMSG, "exec: each of env must have a name (without '=') and a value");
 	if (!value && is_set(json_get(item, "value")))
 		return place_refuse(p, -EBADMSG, "exec: the value in env must be a text, but one is %s",
-			      json_words(json_get(item, "value")));
+		                    json_words(json_get(item, "value")));
 	if (strlen(name) + strlen(str_or(value, "")) > KUBE_CONFIG_VALUE_MAX)
 		return place_refuse(p, -EMSGSIZE, "exec: one of env is longer than %d bytes", KUBE_CONFIG_VALUE_MAX);
 	*ret = str_printf("%s=%s", name, str_or(value, ""));
@@ -299,8 +303,9 @@ static int check_interactive(const struct place *p, yyjson_val *exec, const stru
 	if (!mode || str_eq(mode, "Never") || str_eq(mode, "IfAvailable"))
 		return 0;
 	if (str_eq(mode, "Always"))
-		return place_refuse(p, -ENOTSUP, "exec: interactiveMode is Always, but there is nobody to ask here: use a plugin "
-					   "that works without a person");
+		return place_refuse(p, -ENOTSUP,
+		                    "exec: interactiveMode is Always, but there is nobody to ask here: use a plugin "
+		                    "that works without a person");
 	return place_refuse(p, -EBADMSG, "exec: interactiveMode must be Never or IfAvailable");
 }
 
@@ -357,8 +362,8 @@ int place_user(const struct place *p, yyjson_val *obj, struct kube_config *c)
 		r = take_pem(p, obj, "client-key", &c->key);
 	if (r == 0 && has_pem(&c->cert) != has_pem(&c->key))
 		r = place_refuse(p, -EBADMSG, "it has %s: both are needed",
-			   has_pem(&c->cert) ? "a client-certificate and no client-key" :
-					       "a client-key and no client-certificate");
+		                 has_pem(&c->cert) ? "a client-certificate and no client-key"
+		                                   : "a client-key and no client-certificate");
 	if (r == 0)
 		r = take_token(p, obj, &c->token);
 	if (r == 0)

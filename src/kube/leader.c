@@ -29,7 +29,7 @@ int leader_init(struct leader_state *s, const struct leader_options *o, uint64_t
 		return err_set(err, -EINVAL, "the renew deadline must be shorter than the lease duration");
 	if (all.retry_period <= 0 || all.retry_period >= all.renew_deadline)
 		return err_set(err, -EINVAL, "the retry period must be shorter than the renew deadline");
-	*s = (struct leader_state){ .o = all, .rng = rng_seeded(seed) };
+	*s = (struct leader_state) { .o = all, .rng = rng_seeded(seed) };
 	return 0;
 }
 
@@ -63,8 +63,8 @@ static usec_t candidate_span(struct leader_state *s)
 
 static usec_t try_again_span(struct leader_state *s)
 {
-	return s->gate.leader ? s->o.retry_period / 2 + (usec_t)rng_below(&s->rng, (uint64_t)s->o.retry_period) / 2 :
-				candidate_span(s);
+	return s->gate.leader ? s->o.retry_period / 2 + (usec_t)rng_below(&s->rng, (uint64_t)s->o.retry_period) / 2
+	                      : candidate_span(s);
 }
 
 static void observe(struct leader_state *s, usec_t now, const struct lease *lease)
@@ -148,7 +148,7 @@ static struct lease released_record(const struct leader_state *s, usec_t wall)
 
 static struct leader_action idle(const struct leader_state *s, usec_t wake)
 {
-	return (struct leader_action){ .wake = s->gate.leader ? MIN_OF(wake, s->gate.until) : wake };
+	return (struct leader_action) { .wake = s->gate.leader ? MIN_OF(wake, s->gate.until) : wake };
 }
 
 static struct leader_action ask(struct leader_state *s, usec_t now, enum leader_do what, const struct lease *lease)
@@ -182,7 +182,7 @@ static struct leader_action step_release(struct leader_state *s, struct leader_t
 }
 
 struct leader_action leader_step(struct leader_state *s, struct leader_time now, enum leader_seen seen,
-				 const struct lease *lease)
+                                 const struct lease *lease)
 {
 	enum leader_do asked = s->under_way;
 	struct lease mine;

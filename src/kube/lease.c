@@ -40,8 +40,10 @@ static int decode(yyjson_val *root, struct lease *l, struct err *err)
 
 	if (!str_eq(json_str(json_get(root, "kind")), "Lease"))
 		return err_set(err, -EBADMSG, "expected a Lease, got something else");
-	if (!str_copy(l->version, sizeof(l->version), json_str(json_get(json_get(root, "metadata"), "resourceVersion"))))
-		return err_set(err, -EBADMSG, "lease: metadata.resourceVersion is longer than %d bytes", LEASE_VERSION_MAX);
+	if (!str_copy(l->version, sizeof(l->version),
+	              json_str(json_get(json_get(root, "metadata"), "resourceVersion"))))
+		return err_set(err, -EBADMSG, "lease: metadata.resourceVersion is longer than %d bytes",
+		               LEASE_VERSION_MAX);
 	if (!str_copy(l->holder, sizeof(l->holder), json_str(json_get(spec, "holderIdentity"))))
 		return err_set(err, -EBADMSG, "lease: spec.holderIdentity is longer than %d bytes", LEASE_HOLDER_MAX);
 	r = decode_number(spec, "leaseDurationSeconds", &l->duration_s, err);

@@ -11,9 +11,9 @@
 
 #include "base/spawn.h"
 #include "base/str.h"
+#include "kube/secret.h"
 #include "json/json.h"
 #include "json/patch.h"
-#include "kube/secret.h"
 
 #define READ_STEP 65536
 #define READS_AT_END_MAX 64 /* what may still be in a pipe when the child has ended, and then some */
@@ -36,13 +36,13 @@ void plugin_result_done(struct plugin_result *r)
 	secret_free(r->token);
 	secret_free(r->cert_pem);
 	secret_free(r->key_pem);
-	*r = (struct plugin_result){ 0 };
+	*r = (struct plugin_result) { 0 };
 }
 
 /* What it printed */
 
 static int take_text(yyjson_val *status, const char *key, bool (*is_good)(const char *), size_t max, char **ret,
-		     struct err *err)
+                     struct err *err)
 {
 	yyjson_val *v = json_get(status, key);
 	const char *s = json_str(v);
@@ -75,8 +75,9 @@ static int take_status(yyjson_val *root, const char *api_version, struct plugin_
 	if (!str_eq(json_str(json_get(root, "kind")), "ExecCredential"))
 		return err_set(err, -EBADMSG, "it printed no ExecCredential");
 	if (!str_eq(json_str(json_get(root, "apiVersion")), api_version))
-		return err_set(err, -EBADMSG, "it answered with another apiVersion than %s, which the kubeconfig asks for",
-			       api_version);
+		return err_set(err, -EBADMSG,
+		               "it answered with another apiVersion than %s, which the kubeconfig asks for",
+		               api_version);
 	if (!yyjson_is_obj(status))
 		return err_set(err, -EBADMSG, "it printed an ExecCredential without status");
 	r = take_text(status, "token", secret_is_token, KUBE_TOKEN_MAX, &res->token, err);
@@ -108,7 +109,7 @@ int plugin_parse(const char *text, size_t len, const char *api_version, struct p
 	if (r < 0)
 		return r;
 	*ret = res;
-	res = (struct plugin_result){ 0 };
+	res = (struct plugin_result) { 0 };
 	return 0;
 }
 
@@ -138,7 +139,7 @@ static char *exec_info(const struct kube_config *c, const char *ca_pem)
 		}
 		if (c->exec->cluster_config)
 			patch_raw(p, c->exec->cluster_config, strlen(c->exec->cluster_config),
-				  PATH("spec", "cluster", "config"), NULL);
+			          PATH("spec", "cluster", "config"), NULL);
 	}
 	text = patch_text(p, &len);
 	return str_printf("KUBERNETES_EXEC_INFO=%s", text);
@@ -146,7 +147,8 @@ static char *exec_info(const struct kube_config *c, const char *ca_pem)
 
 /* The run */
 
-/* Kills what is left of the group and reaps the child; its status. The group's number cannot be another's before that. */
+/* Kills what is left of the group and reaps the child; its status. The group's number cannot be another's before that.
+ */
 static int kill_group(struct plugin *p)
 {
 	int status = 0;
@@ -185,7 +187,8 @@ static void explain(struct plugin *p, struct err *err)
 	secret_buf_trim(&p->said);
 	str_add_safe(&said, buf_text(&p->said), p->said.len, PLUGIN_SAID_MAX);
 	if (said.len)
-		err_set(err, cause.code, "plugin %s: %.200s; it said: %s", p->exec->command, cause.text, buf_text(&said));
+		err_set(err, cause.code, "plugin %s: %.200s; it said: %s", p->exec->command, cause.text,
+		        buf_text(&said));
 	else
 		err_wrap(err, cause.code, "plugin %s", p->exec->command);
 }
@@ -335,18 +338,26 @@ static int spawn_plugin(struct plugin *p, const char *info, struct err *err)
 		return 0;
 	p->pid = 0;
 	return p->exec->install_hint ? err_set(err, r, "plugin %s cannot be run: %s; hint from the kubeconfig: %s",
-					       p->exec->command, strerrordesc_np(-r), p->exec->install_hint) :
-				       err_wrap(err, r, "plugin");
+	                                       p->exec->command, strerrordesc_np(-r), p->exec->install_hint)
+	                             : err_wrap(err, r, "plugin");
 }
 
 struct plugin *plugin_start(struct loop *l, const struct kube_config *config, const char *ca_pem, usec_t timeout,
-			    plugin_done done, void *arg, struct err *err)
+                            plugin_done done, void *arg, struct err *err)
 {
 	_cleanup_free_ char *info = exec_info(config, ca_pem);
 	struct plugin *p = NEW(struct plugin);
 
-	*p = (struct plugin){ .loop = l, .exec = config->exec, .pid_fd = -1, .out = -1, .err = -1, .timeout = timeout,
-			      .output = BUF(PLUGIN_OUTPUT_MAX), .said = BUF(PLUGIN_STDERR_MAX), .done = done, .arg = arg };
+	*p = (struct plugin) { .loop = l,
+		               .exec = config->exec,
+		               .pid_fd = -1,
+		               .out = -1,
+		               .err = -1,
+		               .timeout = timeout,
+		               .output = BUF(PLUGIN_OUTPUT_MAX),
+		               .said = BUF(PLUGIN_STDERR_MAX),
+		               .done = done,
+		               .arg = arg };
 	buf_reserve(&p->output, PLUGIN_OUTPUT_MAX);
 	p->output.data[0] = 0;
 	if (spawn_plugin(p, info, err) < 0) {

@@ -65,59 +65,60 @@ static void assert_contains(const char *text, const char *part)
 		fail_msg("\"%s\" is not in \"%s\"", part, text);
 }
 
-static const char full[] = "apiVersion: v1\n"
-			   "kind: Config\n"
-			   "current-context: one\n"
-			   "preferences: {}\n"
-			   "contexts:\n"
-			   "- name: one\n"
-			   "  context: {cluster: c1, user: cert, namespace: team}\n"
-			   "- name: two\n"
-			   "  context: {cluster: c2, user: token}\n"
-			   "- name: three\n"
-			   "  context: {cluster: c2, user: file}\n"
-			   "- name: four\n"
-			   "  context: {cluster: c3, user: plugin}\n"
-			   "- name: nobody\n"
-			   "  context: {cluster: c2}\n"
-			   "- name: both\n"
-			   "  context: {cluster: c2, user: token-and-plugin}\n"
-			   "clusters:\n"
-			   "- name: c1\n"
-			   "  cluster:\n"
-			   "    server: https://10.0.0.1:6443/k8s/\n"
-			   "    certificate-authority: pki/ca.crt\n"
-			   "    tls-server-name: api.example\n"
-			   "    proxy-url: socks5://127.0.0.1:1080\n"
-			   "- name: c2\n"
-			   "  cluster: {server: 'https://10.0.0.2', insecure-skip-tls-verify: true}\n"
-			   "- name: c3\n"
-			   "  cluster:\n"
-			   "    server: https://10.0.0.3\n"
-			   "    certificate-authority-data: " PEM_DATA "\n"
-			   "    extensions:\n"
-			   "    - name: client.authentication.k8s.io/exec\n"
-			   "      extension: {audience: me, n: 1}\n"
-			   "users:\n"
-			   "- name: cert\n"
-			   "  user: {client-certificate: /abs/c.crt, client-key-data: " PEM_DATA "}\n"
-			   "- name: token\n"
-			   "  user: {token: " SECRET "}\n"
-			   "- name: file\n"
-			   "  user: {token: " SECRET ", tokenFile: tokens/t}\n"
-			   "- name: token-and-plugin\n"
-			   "  user: {token: " SECRET ", exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
-			   "interactiveMode: Never}}\n"
-			   "- name: plugin\n"
-			   "  user:\n"
-			   "    exec:\n"
-			   "      apiVersion: client.authentication.k8s.io/v1\n"
-			   "      command: bin/plugin\n"
-			   "      args: [get-token, --cluster, c3]\n"
-			   "      env: [{name: A, value: b}, {name: EMPTY, value: ''}]\n"
-			   "      installHint: install it\n"
-			   "      interactiveMode: IfAvailable\n"
-			   "      provideClusterInfo: true\n";
+static const char full[] =
+        "apiVersion: v1\n"
+        "kind: Config\n"
+        "current-context: one\n"
+        "preferences: {}\n"
+        "contexts:\n"
+        "- name: one\n"
+        "  context: {cluster: c1, user: cert, namespace: team}\n"
+        "- name: two\n"
+        "  context: {cluster: c2, user: token}\n"
+        "- name: three\n"
+        "  context: {cluster: c2, user: file}\n"
+        "- name: four\n"
+        "  context: {cluster: c3, user: plugin}\n"
+        "- name: nobody\n"
+        "  context: {cluster: c2}\n"
+        "- name: both\n"
+        "  context: {cluster: c2, user: token-and-plugin}\n"
+        "clusters:\n"
+        "- name: c1\n"
+        "  cluster:\n"
+        "    server: https://10.0.0.1:6443/k8s/\n"
+        "    certificate-authority: pki/ca.crt\n"
+        "    tls-server-name: api.example\n"
+        "    proxy-url: socks5://127.0.0.1:1080\n"
+        "- name: c2\n"
+        "  cluster: {server: 'https://10.0.0.2', insecure-skip-tls-verify: true}\n"
+        "- name: c3\n"
+        "  cluster:\n"
+        "    server: https://10.0.0.3\n"
+        "    certificate-authority-data: " PEM_DATA "\n"
+        "    extensions:\n"
+        "    - name: client.authentication.k8s.io/exec\n"
+        "      extension: {audience: me, n: 1}\n"
+        "users:\n"
+        "- name: cert\n"
+        "  user: {client-certificate: /abs/c.crt, client-key-data: " PEM_DATA "}\n"
+        "- name: token\n"
+        "  user: {token: " SECRET "}\n"
+        "- name: file\n"
+        "  user: {token: " SECRET ", tokenFile: tokens/t}\n"
+        "- name: token-and-plugin\n"
+        "  user: {token: " SECRET ", exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
+        "interactiveMode: Never}}\n"
+        "- name: plugin\n"
+        "  user:\n"
+        "    exec:\n"
+        "      apiVersion: client.authentication.k8s.io/v1\n"
+        "      command: bin/plugin\n"
+        "      args: [get-token, --cluster, c3]\n"
+        "      env: [{name: A, value: b}, {name: EMPTY, value: ''}]\n"
+        "      installHint: install it\n"
+        "      interactiveMode: IfAvailable\n"
+        "      provideClusterInfo: true\n";
 
 static void test_a_client_certificate_and_every_cluster_setting_is_taken(void **state)
 {
@@ -202,9 +203,9 @@ static void test_a_plugin_is_taken_with_all_it_has(void **state)
 static void test_json_is_fine_too(void **state)
 {
 	static const char json[] = "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"a\","
-				   "\"contexts\":[{\"name\":\"a\",\"context\":{\"cluster\":\"b\",\"user\":\"c\"}}],"
-				   "\"clusters\":[{\"name\":\"b\",\"cluster\":{\"server\":\"http://[::1]:8080\"}}],"
-				   "\"users\":[{\"name\":\"c\",\"user\":{\"token\":\"t\"}}]}";
+	                           "\"contexts\":[{\"name\":\"a\",\"context\":{\"cluster\":\"b\",\"user\":\"c\"}}],"
+	                           "\"clusters\":[{\"name\":\"b\",\"cluster\":{\"server\":\"http://[::1]:8080\"}}],"
+	                           "\"users\":[{\"name\":\"c\",\"user\":{\"token\":\"t\"}}]}";
 	struct kube_config *c = NULL;
 	struct err err;
 
@@ -238,12 +239,12 @@ static void test_a_secret_that_everybody_can_read_is_warned_about(void **state)
 /* Where it comes from */
 
 static const char first_file[] = "current-context: x\n"
-				 "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
-				 "clusters: [{name: c, cluster: {server: 'https://first'}}]\n";
+                                 "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+                                 "clusters: [{name: c, cluster: {server: 'https://first'}}]\n";
 static const char second_file[] = "current-context: y\n"
-				  "contexts: [{name: x, context: {cluster: other}}, {name: y, context: {cluster: c}}]\n"
-				  "clusters: [{name: c, cluster: {server: 'https://second'}}]\n"
-				  "users: [{name: u, user: {tokenFile: t}}]\n";
+                                  "contexts: [{name: x, context: {cluster: other}}, {name: y, context: {cluster: c}}]\n"
+                                  "clusters: [{name: c, cluster: {server: 'https://second'}}]\n"
+                                  "users: [{name: u, user: {tokenFile: t}}]\n";
 
 static void test_files_of_the_environment_are_merged_and_the_first_wins(void **state)
 {
@@ -253,8 +254,8 @@ static void test_files_of_the_environment_are_merged_and_the_first_wins(void **s
 
 	assert_int_equal(mkdir(test_dir_path(&w->dir, "sub"), 0700), 0);
 	snprintf(list, sizeof(list), "%s:%s::%s", test_dir_path(&w->dir, "missing"),
-		 test_dir_write(&w->dir, "first", first_file, 0600),
-		 test_dir_write(&w->dir, "sub/second", second_file, 0600));
+	         test_dir_write(&w->dir, "first", first_file, 0600),
+	         test_dir_write(&w->dir, "sub/second", second_file, 0600));
 	setenv("KUBECONFIG", list, 1);
 	c = load(NULL, NULL);
 	assert_string_equal(c->context, "x");
@@ -394,7 +395,7 @@ static void test_names_are_looked_for_in_all_files(void **state)
 	char list[2 * TEST_PATH_MAX];
 
 	snprintf(list, sizeof(list), "%s:%s", test_dir_write(&w->dir, "first", first_file, 0600),
-		 test_dir_write(&w->dir, "third", "users: []", 0600));
+	         test_dir_write(&w->dir, "third", "users: []", 0600));
 	setenv("KUBECONFIG", list, 1);
 	load_error(&o, &err);
 	assert_contains(err.text, "names user \"u\", which is in none of the files of KUBECONFIG");
@@ -479,7 +480,8 @@ static const struct {
 	{ USER("exec: {command: p, " EXEC_V1 "}"), "exec: it has no interactiveMode: set it to Never or IfAvailable" },
 	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Always}"),
 	  "exec: interactiveMode is Always, but there is nobody to ask here" },
-	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Maybe}"), "interactiveMode must be Never or IfAvailable" },
+	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Maybe}"),
+	  "interactiveMode must be Never or IfAvailable" },
 	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Never, args: a}"), "exec: args must be a list" },
 	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Never, args: [1]}"), "each of args must be a text" },
 	{ USER("exec: {command: p, " EXEC_V1 ", interactiveMode: Never, env: [{value: x}]}"),
@@ -530,13 +532,14 @@ static void test_a_token_that_is_only_half_there_does_not_crash(void **state)
 #define IN_WORLD(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(IN_WORLD(a_client_certificate_and_every_cluster_setting_is_taken),
-	  IN_WORLD(another_context_is_taken_when_asked_for),
-	  IN_WORLD(a_token_file_wins_over_a_token_and_a_token_over_a_plugin),
-	  IN_WORLD(a_plugin_is_taken_with_all_it_has), TEST(json_is_fine_too),
-	  IN_WORLD(a_secret_that_everybody_can_read_is_warned_about),
-	  IN_WORLD(files_of_the_environment_are_merged_and_the_first_wins),
-	  IN_WORLD(an_environment_that_names_no_file_is_an_error), IN_WORLD(the_file_in_the_home_directory_is_found_last),
-	  IN_WORLD(paths_from_the_command_line_start_at_the_current_directory),
-	  IN_WORLD(the_service_account_is_used_inside_a_pod), IN_WORLD(nothing_at_all_says_what_to_give),
-	  IN_WORLD(files_that_cannot_be_read_are_named), IN_WORLD(names_are_looked_for_in_all_files),
-	  TEST(every_broken_file_is_explained), TEST(a_token_that_is_only_half_there_does_not_crash))
+          IN_WORLD(another_context_is_taken_when_asked_for),
+          IN_WORLD(a_token_file_wins_over_a_token_and_a_token_over_a_plugin),
+          IN_WORLD(a_plugin_is_taken_with_all_it_has), TEST(json_is_fine_too),
+          IN_WORLD(a_secret_that_everybody_can_read_is_warned_about),
+          IN_WORLD(files_of_the_environment_are_merged_and_the_first_wins),
+          IN_WORLD(an_environment_that_names_no_file_is_an_error),
+          IN_WORLD(the_file_in_the_home_directory_is_found_last),
+          IN_WORLD(paths_from_the_command_line_start_at_the_current_directory),
+          IN_WORLD(the_service_account_is_used_inside_a_pod), IN_WORLD(nothing_at_all_says_what_to_give),
+          IN_WORLD(files_that_cannot_be_read_are_named), IN_WORLD(names_are_looked_for_in_all_files),
+          TEST(every_broken_file_is_explained), TEST(a_token_that_is_only_half_there_does_not_crash))

@@ -42,7 +42,7 @@ static int setup(void **state)
 	struct world *w = NEW(struct world);
 
 	test_dir_init(&w->dir);
-	w->clock = (struct clock){ world_mono, world_wall };
+	w->clock = (struct clock) { world_mono, world_wall };
 	w->mono = 5000 * USEC_SEC;
 	w->wall = WALL_START;
 	w->loop = loop_new();
@@ -81,7 +81,7 @@ static void ready(void *arg, const struct cred_view *view, const struct err *err
 
 	assert_true(!view != !error);
 	w->n_answers++;
-	w->error = error ? *error : (struct err){ 0 };
+	w->error = error ? *error : (struct err) { 0 };
 	str_copy(w->bearer, sizeof(w->bearer), view ? view->bearer : NULL);
 	str_copy(w->cert, sizeof(w->cert), view ? view->tls.cert_pem : NULL);
 }
@@ -286,7 +286,7 @@ static void test_bad_files_are_named_and_a_later_good_one_is_used(void **state)
 
 /* Plugins */
 
-#define CREDENTIAL(version, status) \
+#define CREDENTIAL(version, status)                                                                                    \
 	"printf '%s' '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" version "\",\"status\":{" status "}}'\n"
 #define COUNT_RUN "echo run >>\"$DIR/runs\"\n"
 
@@ -343,9 +343,9 @@ static void test_a_plugin_gives_a_token_and_is_told_what_it_needs(void **state)
 	char *text;
 
 	with_plugin(w,
-		    "printf '%s' \"$KUBERNETES_EXEC_INFO\" >$DIR/info\nprintf '%s|' \"$#\" \"$@\" >$DIR/args\n"
-		    "[ -t 0 ] || read x || echo no-input >$DIR/input\n" CREDENTIAL(V1, "\"token\":\"abc\""),
-		    0);
+	            "printf '%s' \"$KUBERNETES_EXEC_INFO\" >$DIR/info\nprintf '%s|' \"$#\" \"$@\" >$DIR/args\n"
+	            "[ -t 0 ] || read x || echo no-input >$DIR/input\n" CREDENTIAL(V1, "\"token\":\"abc\""),
+	            0);
 	w->config->exec->provide_cluster_info = true;
 	w->config->exec->cluster_config = mem_strdup("{\"a\":1}");
 	w->config->ca.text = mem_strdup("-----BEGIN X");
@@ -356,9 +356,10 @@ static void test_a_plugin_gives_a_token_and_is_told_what_it_needs(void **state)
 	assert_string_equal(w->bearer, "abc");
 	assert_string_equal(cred_now(w->cred)->bearer, "abc");
 	text = read_text(w, "info");
-	assert_string_equal(text, "{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false,"
-				  "\"cluster\":{\"server\":\"https://h\",\"tls-server-name\":\"n\","
-				  "\"certificate-authority-data\":\"LS0tLS1CRUdJTiBY\",\"config\":{\"a\":1}}}}");
+	assert_string_equal(text,
+	                    "{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false,"
+	                    "\"cluster\":{\"server\":\"https://h\",\"tls-server-name\":\"n\","
+	                    "\"certificate-authority-data\":\"LS0tLS1CRUdJTiBY\",\"config\":{\"a\":1}}}}");
 	free(text);
 	text = read_text(w, "args");
 	assert_string_equal(text, "2|--cluster|a b; exit 7|"); /* no shell looked at it */
@@ -373,10 +374,11 @@ static void test_the_older_version_and_client_certificates_work_too(void **state
 	struct world *w = *state;
 	char *info;
 
-	with_plugin(w,
-		    "printf '%s' \"$KUBERNETES_EXEC_INFO\" >$DIR/info\n" CREDENTIAL(
-			    V1 "beta1", "\"clientCertificateData\":\"-----BEGIN C\",\"clientKeyData\":\"-----BEGIN K\""),
-		    0);
+	with_plugin(
+	        w,
+	        "printf '%s' \"$KUBERNETES_EXEC_INFO\" >$DIR/info\n" CREDENTIAL(
+	                V1 "beta1", "\"clientCertificateData\":\"-----BEGIN C\",\"clientKeyData\":\"-----BEGIN K\""),
+	        0);
 	free(w->config->exec->api_version);
 	w->config->exec->api_version = mem_strdup(V1 "beta1");
 	ask(w);
@@ -451,8 +453,9 @@ static void test_a_plugin_that_hangs_is_killed_with_all_it_started(void **state)
 	struct world *w = *state;
 	char *pid;
 
-	with_plugin(w, "trap '' TERM INT HUP\nsleep 1000 &\necho $! >$DIR/pid\necho working on it >&2\nwait\nsleep 1000\n",
-		    2 * USEC_SEC);
+	with_plugin(w,
+	            "trap '' TERM INT HUP\nsleep 1000 &\necho $! >$DIR/pid\necho working on it >&2\nwait\nsleep 1000\n",
+	            2 * USEC_SEC);
 	ask(w);
 	assert_int_equal(w->error.code, -ETIMEDOUT);
 	assert_contains(w->error.text, "the config: plugin ");
@@ -513,7 +516,8 @@ static const struct {
 	  "it printed an ExecCredential without status" },
 	{ "empty status", CREDENTIAL(V1, ""), "it gave neither a token nor a client certificate" },
 	{ "a number", CREDENTIAL(V1, "\"token\":7"), "its status.token is not what it should be" },
-	{ "a header in the token", CREDENTIAL(V1, "\"token\":\"s3cr3t\\r\\nX: y\""), "its status.token is not what it" },
+	{ "a header in the token", CREDENTIAL(V1, "\"token\":\"s3cr3t\\r\\nX: y\""),
+	  "its status.token is not what it" },
 	{ "no key", CREDENTIAL(V1, "\"clientCertificateData\":\"-----BEGIN C\""),
 	  "it gave a client certificate or key without the other" },
 	{ "no PEM", CREDENTIAL(V1, "\"clientCertificateData\":\"s3cr3t\",\"clientKeyData\":\"s3cr3t\""),
@@ -542,7 +546,8 @@ static void test_every_bad_plugin_is_explained(void **state)
 		change_plugin(w, bad_plugins[i].script);
 		ask(w);
 		if (!strstr(w->error.text, bad_plugins[i].says))
-			fail_msg("%s: \"%s\" is not in \"%s\"", bad_plugins[i].name, bad_plugins[i].says, w->error.text);
+			fail_msg("%s: \"%s\" is not in \"%s\"", bad_plugins[i].name, bad_plugins[i].says,
+			         w->error.text);
 		assert_contains(w->error.text, w->config->exec->command);
 		assert_null(strstr(w->error.text, "s3cr3t"));
 		assert_false(str_has_control(w->error.text, strlen(w->error.text)));
@@ -695,14 +700,17 @@ static void test_callbacks_may_ask_again_and_cancel(void **state)
 #define IN_WORLD(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(IN_WORLD(what_is_in_the_config_is_at_hand),
-	  IN_WORLD(a_token_file_is_read_again_every_minute_and_at_once_after_a_401),
-	  IN_WORLD(files_that_rotate_by_a_symlink_are_taken_together), IN_WORLD(what_was_read_stays_when_a_file_goes_bad),
-	  IN_WORLD(bad_files_are_named_and_a_later_good_one_is_used),
-	  IN_WORLD(a_plugin_gives_a_token_and_is_told_what_it_needs),
-	  IN_WORLD(the_older_version_and_client_certificates_work_too), IN_WORLD(those_who_ask_meanwhile_share_one_run),
-	  IN_WORLD(more_waiters_than_the_limit_are_refused), IN_WORLD(a_plugin_that_hangs_is_killed_with_all_it_started),
-	  IN_WORLD(a_child_that_a_plugin_leaves_behind_does_not_hold_it_up), IN_WORLD(a_plugin_is_killed_with_the_cred),
-	  IN_WORLD(every_bad_plugin_is_explained), IN_WORLD(a_plugin_that_is_not_installed_shows_the_hint),
-	  IN_WORLD(a_plugin_that_fails_is_not_run_again_in_a_rush),
-	  IN_WORLD(credentials_are_renewed_before_they_expire), IN_WORLD(what_lives_shortly_is_used_and_renewed_half_way),
-	  IN_WORLD(a_401_runs_the_plugin_again_but_not_all_the_time), IN_WORLD(callbacks_may_ask_again_and_cancel))
+          IN_WORLD(a_token_file_is_read_again_every_minute_and_at_once_after_a_401),
+          IN_WORLD(files_that_rotate_by_a_symlink_are_taken_together),
+          IN_WORLD(what_was_read_stays_when_a_file_goes_bad),
+          IN_WORLD(bad_files_are_named_and_a_later_good_one_is_used),
+          IN_WORLD(a_plugin_gives_a_token_and_is_told_what_it_needs),
+          IN_WORLD(the_older_version_and_client_certificates_work_too), IN_WORLD(those_who_ask_meanwhile_share_one_run),
+          IN_WORLD(more_waiters_than_the_limit_are_refused),
+          IN_WORLD(a_plugin_that_hangs_is_killed_with_all_it_started),
+          IN_WORLD(a_child_that_a_plugin_leaves_behind_does_not_hold_it_up), IN_WORLD(a_plugin_is_killed_with_the_cred),
+          IN_WORLD(every_bad_plugin_is_explained), IN_WORLD(a_plugin_that_is_not_installed_shows_the_hint),
+          IN_WORLD(a_plugin_that_fails_is_not_run_again_in_a_rush),
+          IN_WORLD(credentials_are_renewed_before_they_expire),
+          IN_WORLD(what_lives_shortly_is_used_and_renewed_half_way),
+          IN_WORLD(a_401_runs_the_plugin_again_but_not_all_the_time), IN_WORLD(callbacks_may_ask_again_and_cancel))

@@ -76,7 +76,7 @@ static void *server_send(const struct rest *rest, const struct rest_request *q, 
 	struct server *s = CONTAINER_OF(rest, struct server, rest);
 	struct call *c = NEW(struct call);
 
-	*c = (struct call){ .server = s, .status = 200, .done = done, .arg = arg };
+	*c = (struct call) { .server = s, .status = 200, .done = done, .arg = arg };
 	assert_true(q->timeout > 0);
 	s->n_calls++;
 	str_copy(s->last_path, sizeof(s->last_path), q->path);
@@ -121,7 +121,10 @@ static void candidate_start(struct candidate *c, struct server *s, const char *i
 {
 	struct elect_options o = {
 		.leader = { identity, short_lease ? USEC_SEC : 0, short_lease ? 600 * USEC_MSEC : 0, 50 * USEC_MSEC },
-		.ns = "ns", .name = "l", .changed = changed, .arg = c,
+		.ns = "ns",
+		.name = "l",
+		.changed = changed,
+		.arg = c,
 	};
 	struct err err;
 
@@ -136,17 +139,17 @@ static bool is_open(const struct candidate *c)
 	return gate_open(&c->gate, clock_mono(clock_real()));
 }
 
-#define RUN_UNTIL(server, condition)                                               \
-	for (usec_t end_ = clock_mono(clock_real()) + WAIT_MAX; !(condition);) {   \
-		assert_true(clock_mono(clock_real()) < end_);                      \
-		loop_run_once((server)->loop, 10 * USEC_MSEC);                     \
+#define RUN_UNTIL(server, condition)                                                                                   \
+	for (usec_t end_ = clock_mono(clock_real()) + WAIT_MAX; !(condition);) {                                       \
+		assert_true(clock_mono(clock_real()) < end_);                                                          \
+		loop_run_once((server)->loop, 10 * USEC_MSEC);                                                         \
 	}
 
 static int setup(void **state)
 {
 	struct server *s = NEW(struct server);
 
-	s->rest = (struct rest){ server_send, server_cancel };
+	s->rest = (struct rest) { server_send, server_cancel };
 	s->loop = loop_new();
 	*state = s;
 	return 0;
@@ -252,7 +255,7 @@ static void test_names_that_cannot_be_sent_are_refused(void **state)
 	assert_null(elect_new(s->loop, clock_real(), &s->rest, &o, &gate, &err));
 	assert_int_not_equal(err.code, 0);
 	assert_false(gate.leader);
-	o = (struct elect_options){ .leader = { .identity = "" }, .ns = "ns", .name = "l" };
+	o = (struct elect_options) { .leader = { .identity = "" }, .ns = "ns", .name = "l" };
 	assert_null(elect_new(s->loop, clock_real(), &s->rest, &o, &gate, &err));
 	assert_int_equal(s->n_calls, 0);
 }
@@ -260,5 +263,5 @@ static void test_names_that_cannot_be_sent_are_refused(void **state)
 #define WITH_SERVER(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(WITH_SERVER(the_first_leads_and_keeps_leading), WITH_SERVER(a_released_lease_is_taken_over_at_once),
-	  WITH_SERVER(a_leader_that_cannot_renew_closes_and_the_other_takes_over),
-	  WITH_SERVER(a_silent_server_does_not_keep_the_gate_open), WITH_SERVER(names_that_cannot_be_sent_are_refused))
+          WITH_SERVER(a_leader_that_cannot_renew_closes_and_the_other_takes_over),
+          WITH_SERVER(a_silent_server_does_not_keep_the_gate_open), WITH_SERVER(names_that_cannot_be_sent_are_refused))

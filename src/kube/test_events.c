@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "base/test.h"
-#include "json/json.h"
 #include "kube/test_samples.h"
+#include "json/json.h"
 
 #define EVENTS_PATH "/apis/events.k8s.io/v1/namespaces/"
 
@@ -23,7 +23,7 @@ static int setup(void **state)
 	struct world *w = NEW(struct world);
 
 	w->r = recorder_new("sunk.coreweave.com/scheduler", "scheduler-0");
-	w->now = (struct event_time){ .mono = 1000 * USEC_SEC, .wall = 1794766601 * USEC_SEC + 7 };
+	w->now = (struct event_time) { .mono = 1000 * USEC_SEC, .wall = 1794766601 * USEC_SEC + 7 };
 	*state = w;
 	return 0;
 }
@@ -46,7 +46,7 @@ static void pass(struct world *w, usec_t span)
 
 static struct event about_pod(const char *note)
 {
-	return (struct event){ "v1", "Pod", "ns", "p4", "uid-4", "Warning", "FailedScheduling", "Scheduling", note };
+	return (struct event) { "v1", "Pod", "ns", "p4", "uid-4", "Warning", "FailedScheduling", "Scheduling", note };
 }
 
 static void tell(struct world *w, const char *note)
@@ -98,7 +98,8 @@ static void assert_same_members(yyjson_val *a, yyjson_val *b)
 	yyjson_val *key, *value;
 	size_t i, n;
 
-	yyjson_obj_foreach(a, i, n, key, value) {
+	yyjson_obj_foreach(a, i, n, key, value)
+	{
 		yyjson_val *other = json_get(b, yyjson_get_str(key));
 
 		if (!other)
@@ -216,7 +217,7 @@ static void test_any_difference_makes_another_object(void **state)
 	struct world *w = *state;
 	struct event base = about_pod("n"), e;
 	static const size_t fields[] = { offsetof(struct event, uid), offsetof(struct event, reason),
-					 offsetof(struct event, action), offsetof(struct event, note) };
+		                         offsetof(struct event, action), offsetof(struct event, note) };
 
 	recorder_add(w->r, &base, w->now);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -574,15 +575,16 @@ static void test_what_cannot_be_sent_is_dropped(void **state)
 
 #define IN_WORLD(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-TEST_MAIN(IN_WORLD(the_first_time_makes_an_object_as_a_server_takes_it), IN_WORLD(a_repeat_is_a_series_of_the_same_object),
-	  IN_WORLD(repeats_while_the_first_is_on_its_way_wait_for_its_answer),
-	  IN_WORLD(any_difference_makes_another_object), IN_WORLD(names_of_objects_are_all_different),
-	  IN_WORLD(long_names_make_valid_ones), IN_WORLD(events_about_cluster_wide_objects_go_to_the_default_namespace),
-	  IN_WORLD(notes_are_cut_between_characters), IN_WORLD(text_that_is_no_utf8_can_still_be_sent),
-	  IN_WORLD(one_object_cannot_flood_the_server),
-	  IN_WORLD(a_series_without_repeats_ends_and_the_next_is_a_new_object),
-	  IN_WORLD(an_object_that_is_gone_is_made_anew_with_its_series), IN_WORLD(a_name_that_is_taken_is_changed),
-	  IN_WORLD(a_lost_answer_does_not_make_two_objects), IN_WORLD(a_server_that_is_away_is_tried_a_few_times),
-	  IN_WORLD(what_the_server_refuses_is_not_sent_again), IN_WORLD(at_most_some_are_on_their_way),
-	  IN_WORLD(the_table_is_bounded_and_the_oldest_goes_first), IN_WORLD(one_object_cannot_fill_the_table),
-	  IN_WORLD(what_cannot_be_sent_is_dropped))
+TEST_MAIN(IN_WORLD(the_first_time_makes_an_object_as_a_server_takes_it),
+          IN_WORLD(a_repeat_is_a_series_of_the_same_object),
+          IN_WORLD(repeats_while_the_first_is_on_its_way_wait_for_its_answer),
+          IN_WORLD(any_difference_makes_another_object), IN_WORLD(names_of_objects_are_all_different),
+          IN_WORLD(long_names_make_valid_ones), IN_WORLD(events_about_cluster_wide_objects_go_to_the_default_namespace),
+          IN_WORLD(notes_are_cut_between_characters), IN_WORLD(text_that_is_no_utf8_can_still_be_sent),
+          IN_WORLD(one_object_cannot_flood_the_server),
+          IN_WORLD(a_series_without_repeats_ends_and_the_next_is_a_new_object),
+          IN_WORLD(an_object_that_is_gone_is_made_anew_with_its_series), IN_WORLD(a_name_that_is_taken_is_changed),
+          IN_WORLD(a_lost_answer_does_not_make_two_objects), IN_WORLD(a_server_that_is_away_is_tried_a_few_times),
+          IN_WORLD(what_the_server_refuses_is_not_sent_again), IN_WORLD(at_most_some_are_on_their_way),
+          IN_WORLD(the_table_is_bounded_and_the_oldest_goes_first), IN_WORLD(one_object_cannot_fill_the_table),
+          IN_WORLD(what_cannot_be_sent_is_dropped))

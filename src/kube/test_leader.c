@@ -26,7 +26,7 @@ static struct leader_state candidate(const char *identity)
 
 static struct leader_time at(usec_t span)
 {
-	return (struct leader_time){ .mono = START + span, .wall = WALL + span };
+	return (struct leader_time) { .mono = START + span, .wall = WALL + span };
 }
 
 static struct leader_action pass(struct leader_state *s, usec_t span)
@@ -256,7 +256,8 @@ static void test_lost_renewals_close_the_gate_before_another_may_take_over(void 
 			struct leader_time tb = { START + offset + now, WALL + apart[i] + now };
 
 			if (START + now >= act_a.wake || act_a.what)
-				act_a = leader_step(&a, at(now), act_a.what ? LEADER_SEEN_FAILURE : LEADER_SEEN_NOTHING, NULL);
+				act_a = leader_step(&a, at(now), act_a.what ? LEADER_SEEN_FAILURE : LEADER_SEEN_NOTHING,
+				                    NULL);
 			if (!closed && !gate_open(&a.gate, START + now))
 				closed = now;
 			if (act_b.what == LEADER_DO_GET)
@@ -553,8 +554,9 @@ static void act(struct world *w, int who, enum leader_seen seen, const struct le
 	w->opened += a->s.gate.term != term;
 	a->wake = action.wake == USEC_NEVER ? USEC_NEVER : action.wake - a->mono_offset;
 	if (action.what != LEADER_DO_NOTHING) {
-		struct message m = { .who = who, .run = a->run, .number = ++a->number, .what = action.what,
-				     .lease = action.lease };
+		struct message m = {
+			.who = who, .run = a->run, .number = ++a->number, .what = action.what, .lease = action.lease
+		};
 
 		a->give_up = w->now + action.timeout;
 		post(w, &m);
@@ -722,15 +724,15 @@ static void test_someone_leads_once_the_network_is_well(void **state)
 }
 
 TEST_MAIN(TEST(options_that_would_let_two_lead_are_refused), TEST(an_absent_lease_is_created),
-	  TEST(a_leader_renews_every_retry_period),
-	  TEST(a_held_lease_is_taken_only_after_its_whole_duration_without_change),
-	  TEST(the_duration_is_the_one_the_holder_wrote), TEST(a_free_lease_is_taken_at_once),
-	  TEST(our_own_lease_of_an_earlier_run_is_taken_at_once),
-	  TEST(lost_renewals_close_the_gate_before_another_may_take_over), TEST(a_late_success_does_not_reopen_the_gate),
-	  TEST(a_gap_makes_a_new_term_even_if_the_renewal_was_in_time),
-	  TEST(a_conflict_is_looked_at_before_anything_else_is_written), TEST(a_create_that_another_won_is_looked_at),
-	  TEST(a_deleted_lease_ends_leadership_and_is_not_jumped_on_by_those_who_saw_it_held),
-	  TEST(failures_are_tried_again_but_not_in_a_rush), TEST(release_closes_first_and_then_frees_the_lease),
-	  TEST(release_waits_for_the_write_that_is_under_way), TEST(release_of_what_is_not_ours_writes_nothing),
-	  TEST(release_gives_up_when_the_server_is_away), TEST(two_gates_are_never_open_whatever_the_network_does),
-	  TEST(someone_leads_once_the_network_is_well))
+          TEST(a_leader_renews_every_retry_period),
+          TEST(a_held_lease_is_taken_only_after_its_whole_duration_without_change),
+          TEST(the_duration_is_the_one_the_holder_wrote), TEST(a_free_lease_is_taken_at_once),
+          TEST(our_own_lease_of_an_earlier_run_is_taken_at_once),
+          TEST(lost_renewals_close_the_gate_before_another_may_take_over),
+          TEST(a_late_success_does_not_reopen_the_gate), TEST(a_gap_makes_a_new_term_even_if_the_renewal_was_in_time),
+          TEST(a_conflict_is_looked_at_before_anything_else_is_written), TEST(a_create_that_another_won_is_looked_at),
+          TEST(a_deleted_lease_ends_leadership_and_is_not_jumped_on_by_those_who_saw_it_held),
+          TEST(failures_are_tried_again_but_not_in_a_rush), TEST(release_closes_first_and_then_frees_the_lease),
+          TEST(release_waits_for_the_write_that_is_under_way), TEST(release_of_what_is_not_ours_writes_nothing),
+          TEST(release_gives_up_when_the_server_is_away), TEST(two_gates_are_never_open_whatever_the_network_does),
+          TEST(someone_leads_once_the_network_is_well))

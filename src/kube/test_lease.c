@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/test.h"
-#include "json/json.h"
 #include "kube/test_samples.h"
+#include "json/json.h"
 
 static void test_a_recorded_lease_is_read(void **state)
 {
@@ -25,18 +25,24 @@ static void test_a_recorded_lease_is_read(void **state)
 
 static void test_what_is_written_is_what_a_server_took(void **state)
 {
-	struct lease l = { .version = "314", .holder = "b", .duration_s = 15, .transitions = 1,
-			   .acquired = 1794766601 * USEC_SEC, .renewed = 1794766601 * USEC_SEC + 5 }, back;
+	struct lease l = { .version = "314",
+		           .holder = "b",
+		           .duration_s = 15,
+		           .transitions = 1,
+		           .acquired = 1794766601 * USEC_SEC,
+		           .renewed = 1794766601 * USEC_SEC + 5 },
+	             back;
 	size_t len;
 	_cleanup_free_ char *text = lease_encode(&l, "ns", "l", &len);
 	struct err err;
 
 	(void)state;
-	assert_string_equal(text, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\","
-				  "\"namespace\":\"ns\",\"resourceVersion\":\"314\"},\"spec\":{\"holderIdentity\":\"b\","
-				  "\"leaseDurationSeconds\":15,\"leaseTransitions\":1,"
-				  "\"acquireTime\":\"2026-11-15T18:16:41.000000Z\","
-				  "\"renewTime\":\"2026-11-15T18:16:41.000005Z\"}}");
+	assert_string_equal(
+	        text, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\","
+	              "\"namespace\":\"ns\",\"resourceVersion\":\"314\"},\"spec\":{\"holderIdentity\":\"b\","
+	              "\"leaseDurationSeconds\":15,\"leaseTransitions\":1,"
+	              "\"acquireTime\":\"2026-11-15T18:16:41.000000Z\","
+	              "\"renewTime\":\"2026-11-15T18:16:41.000005Z\"}}");
 	assert_int_equal(lease_decode(text, len, &back, &err), 0);
 	assert_true(lease_record_eq(&l, &back));
 	assert_string_equal(back.version, "314");
@@ -82,8 +88,10 @@ static void test_what_is_no_lease_is_refused(void **state)
 		{ "{\"kind\":\"Pod\"}", "expected a Lease" },
 		{ "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"yesterday\"}}", "spec.renewTime is no time" },
 		{ "{\"kind\":\"Lease\",\"spec\":{\"acquireTime\":7}}", "spec.acquireTime is no time" },
-		{ "{\"kind\":\"Lease\",\"spec\":{\"leaseDurationSeconds\":-1}}", "spec.leaseDurationSeconds is no number" },
-		{ "{\"kind\":\"Lease\",\"spec\":{\"leaseTransitions\":9999999999}}", "spec.leaseTransitions is no number" },
+		{ "{\"kind\":\"Lease\",\"spec\":{\"leaseDurationSeconds\":-1}}",
+		  "spec.leaseDurationSeconds is no number" },
+		{ "{\"kind\":\"Lease\",\"spec\":{\"leaseTransitions\":9999999999}}",
+		  "spec.leaseTransitions is no number" },
 	};
 
 	(void)state;
@@ -99,4 +107,4 @@ static void test_what_is_no_lease_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(a_recorded_lease_is_read), TEST(what_is_written_is_what_a_server_took), TEST(a_new_lease_has_no_version),
-	  TEST(fields_may_be_missing), TEST(what_is_no_lease_is_refused))
+          TEST(fields_may_be_missing), TEST(what_is_no_lease_is_refused))
