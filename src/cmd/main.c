@@ -8,6 +8,8 @@
 #include "cmd/verb.h"
 
 static const struct verb verbs[] = {
+	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
+	{ "slurm-worker", NULL, verb_slurm_worker },
 	{ "version", "print the version", verb_version },
 };
 

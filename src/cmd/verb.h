@@ -13,4 +13,6 @@ struct verb {
 	int (*run)(int argc, char **argv);
 };
 
+int verb_check(int argc, char **argv);
+int verb_slurm_worker(int argc, char **argv);
 int verb_version(int argc, char **argv);
