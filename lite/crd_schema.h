@@ -10,6 +10,7 @@
 #include <yyjson.h>
 
 #include "base/mem.h"
+#include "lite/jsonpath.h"
 #include "lite/kinds.h"
 #include "lite/status.h"
 
@@ -19,33 +20,31 @@ struct kind *crd_kind_new(yyjson_val *crd, const char *version);
 void crd_kind_free(struct kind *k);
 DEFINE_FREEP(struct kind, crd_kind_free)
 
-/* Is the definition's own content sound (names, versions, structural schemas, columns)? Part of validate_create(). */
+/* Is the definition's own content sound (names, versions, structural schemas, columns)? Part of validate_create() and
+ * validate_update(). */
 void crd_check(yyjson_mut_val *crd, struct causes *causes);
 
-/* Fills status.acceptedNames, storedVersions and the conditions NamesAccepted and Established. */
+/* Fills status.acceptedNames, storedVersions and the conditions NamesAccepted and Established. Part of
+ * defaults_create(); after an update of the spec call it again. */
 void crd_set_established(yyjson_mut_doc *crd, const char *now_text);
 
-/* Per object: pruning is decode.h's, these are its other two halves. */
+/* Per object: pruning is decode.h's, these are its other two halves (parts of defaults_fill() and validate_*()). */
 void crd_default(const struct kind *k, yyjson_mut_doc *doc);
 void crd_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_mut_val *old, struct causes *causes);
 
-/* Printer columns of the kind, for table.h; NULL-terminated by name. */
+/* Printer columns of the kind, for table.h. */
 struct crd_column {
-	char *name, *type, *format, *description;
-	char *json_path;
-	long priority;
+	const char *name, *type, *format, *description;
+	const char *json_path;
+	int64_t priority;
 };
 const struct crd_column *crd_columns(const struct kind *k, size_t *ret_n);
 
 /* Scale: JSON paths (".spec.replicas") of the definition's scale subresource; NULL when it has none. */
 struct crd_scale {
-	char *spec_replicas, *status_replicas, *label_selector;
+	const char *spec_replicas, *status_replicas, *label_selector;
 };
 const struct crd_scale *crd_scale_of(const struct kind *k);
 
-/* A simple JSONPath as columns use them (".a.b[0].c", ".a['x.y']", "[?(@.type==\"Ready\")]"): calls back per match. */
-void jsonpath_each(yyjson_val *root, const char *path, void (*found)(void *arg, yyjson_val *v), void *arg);
-yyjson_val *jsonpath_first(yyjson_val *root, const char *path);
-
-/* The schema as OpenAPI v3 writes it, for openapi.h. */
+/* The schema as OpenAPI v3 writes it, for openapi.h; NULL when the version has none. */
 yyjson_val *crd_openapi(const struct kind *k);
