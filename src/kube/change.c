@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <yyjson.h>
 
 #include "base/str.h"
 #include "kube/resource.h"
@@ -146,4 +147,23 @@ int kube_change_status(const struct kube_change *c, const char *version, usec_t 
 	}
 	*ret = patch_text(p, ret_len);
 	return 0;
+}
+
+char *kube_body_with_version(const char *json, size_t len, const char *version, size_t *ret_len)
+{
+	yyjson_doc *doc = yyjson_read(json, len, 0);
+	yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+	yyjson_mut_val *root = yyjson_mut_doc_get_root(copy), *meta = yyjson_mut_obj_get(root, "metadata");
+	char *text;
+
+	assert(root);
+	if (!meta)
+		meta = yyjson_mut_obj_add_obj(copy, root, "metadata");
+	yyjson_mut_obj_remove_key(meta, "resourceVersion");
+	yyjson_mut_obj_add_str(copy, meta, "resourceVersion", version);
+	text = yyjson_mut_write(copy, 0, ret_len);
+	assert(text);
+	yyjson_mut_doc_free(copy);
+	yyjson_doc_free(doc);
+	return text;
 }

@@ -18,3 +18,6 @@ int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, s
  * main part that is the one it gave. A condition without a time of its own gets `now` (wall). */
 int kube_change_status(const struct kube_change *c, const char *version, usec_t now, char **ret, size_t *ret_len,
                        struct err *err);
+
+/* The same JSON object with metadata.resourceVersion set; the caller frees. */
+char *kube_body_with_version(const char *json, size_t len, const char *version, size_t *ret_len);

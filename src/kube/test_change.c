@@ -172,8 +172,23 @@ static void test_a_nodes_condition_has_a_heartbeat(void **state)
 	assert_null(strstr(body, "metadata"));
 }
 
+static void test_a_version_is_put_into_a_body(void **state)
+{
+	static const char with[] = "{\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"1\"},\"status\":{}}",
+	                  without[] = "{}";
+	_cleanup_free_ char *a = NULL, *b = NULL;
+	size_t len;
+
+	(void)state;
+	a = kube_body_with_version(with, strlen(with), "9", &len);
+	assert_string_equal(a, "{\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"9\"},\"status\":{}}");
+	assert_int_equal(len, strlen(a));
+	b = kube_body_with_version(without, strlen(without), "9", &len);
+	assert_string_equal(b, "{\"metadata\":{\"resourceVersion\":\"9\"}}");
+}
+
 TEST_MAIN(TEST(what_is_not_named_stays), TEST(annotations_and_labels_are_merged_and_null_removes),
           TEST(preconditions_travel_in_the_metadata), TEST(tolerations_are_written_as_the_api_has_them),
           TEST(taints_and_unschedulable_of_a_node), TEST(a_whole_list_needs_a_resource_version),
           TEST(the_deadline_of_a_pod), TEST(conditions_are_a_patch_of_their_own_merged_by_type),
-          TEST(a_nodes_condition_has_a_heartbeat))
+          TEST(a_nodes_condition_has_a_heartbeat), TEST(a_version_is_put_into_a_body))

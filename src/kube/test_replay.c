@@ -89,17 +89,32 @@ static bool answer(struct peer_conn *c, const struct replay_rule *rule)
 	return rule->end == REPLAY_KEEP;
 }
 
+/* A new version of the object that came. */
+static char *echo(const char *request)
+{
+	static _Atomic int version = 1000;
+	const char *body = strstr(request, "\r\n\r\n") + 4, *meta = strstr(body, "\"metadata\":{");
+	size_t before = meta ? (size_t)(meta - body) + strlen("\"metadata\":{") : 0;
+
+	return str_printf("%.*s\"resourceVersion\":\"%d\",%s", (int)before, body, version++, body + before);
+}
+
 static void serve(struct peer_conn *c, void *arg)
 {
 	_cleanup_free_ char *request = mem_alloc(REQUEST_BYTES_MAX);
 	struct replay *r = arg;
 	struct replay_rule rule;
 
-	do {
+	for (bool go_on = true; go_on;) {
+		_cleanup_free_ char *echoed = NULL;
+
 		if (!peer_read_request(c, request, REQUEST_BYTES_MAX))
 			return;
 		rule = note_and_find(r, request);
-	} while (answer(c, &rule));
+		if (rule.echo)
+			rule.body = echoed = echo(request);
+		go_on = answer(c, &rule);
+	}
 }
 
 struct replay *replay_start(const struct test_cert *cert)

@@ -31,6 +31,7 @@ struct replay_rule {
 	const void *body;         /* borrowed */
 	size_t len;               /* 0 = strlen(body) */
 	size_t piece;             /* in HTTP chunks of this size; 0 = with Content-Length */
+	bool echo;                /* instead of a body: what was sent, under a resourceVersion of its own */
 	bool raw;                 /* the body is what comes behind "Transfer-Encoding: chunked" */
 	enum replay_end end;
 };
