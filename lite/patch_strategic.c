@@ -388,7 +388,7 @@ static int merge_member(struct merger *m, const struct type *t, yyjson_mut_val *
 	yyjson_mut_val *old = obj_get(original, name), *new = NULL;
 	int r;
 
-	if (yyjson_mut_is_obj(old) && yyjson_mut_is_obj(value)) {
+	if (yyjson_mut_is_obj(old) && yyjson_mut_is_obj(value) && !f.patch_replace) {
 		new = old;
 		r = merge_map(m, f.type, &new, value);
 	} else if (yyjson_mut_is_arr(old) && yyjson_mut_is_arr(value)) {

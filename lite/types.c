@@ -164,6 +164,8 @@ static void parse_mods(struct field *f, struct type *t, const char **p)
 			}
 		} else if (take(p, "set")) {
 			t->merge = MERGE_SET;
+		} else if (take(p, "replace")) {
+			f->patch_replace = true;
 		} else if (take(p, "atomic")) {
 			t->merge = MERGE_ATOMIC;
 		} else {

@@ -39,6 +39,7 @@ struct field {
 	const char *merge_key;    /* strategic merge patch: patchMergeKey of a list of structs; NULL otherwise */
 	bool patch_merge;         /* strategic merge patch: lists (and maps) merge instead of being replaced */
 	bool retain_keys;         /* strategic merge patch: retainKeys is honoured */
+	bool patch_replace; /* strategic merge patch: the value is replaced, not merged */
 	bool required;            /* as OpenAPI lists it */
 	bool pointer;             /* zero values are kept when given (a pointer in Go) */
 	bool always;              /* written even when zero (no omitempty): {} [] null "" 0 */

@@ -74,7 +74,7 @@ PodFailurePolicyOnPodConditionsPattern { type! string; status+ string = "True"; 
 PodDisruptionBudget { ...TypeMeta; metadata ObjectMeta; spec PodDisruptionBudgetSpec;
 	status PodDisruptionBudgetStatus; }
 Eviction { ...TypeMeta; metadata ObjectMeta; deleteOptions *DeleteOptions; }
-PodDisruptionBudgetSpec { minAvailable *IntOrString; selector *LabelSelector; maxUnavailable *IntOrString;
+PodDisruptionBudgetSpec { minAvailable *IntOrString; selector *LabelSelector @replace; maxUnavailable *IntOrString;
 	unhealthyPodEvictionPolicy *string; }
 PodDisruptionBudgetStatus { observedGeneration int64; disruptedPods map Time; disruptionsAllowed+ int32;
 	currentHealthy+ int32; desiredHealthy+ int32; expectedPods+ int32; conditions []Condition @map(type); }

@@ -9,7 +9,8 @@
  *when zero types:                 string bool int32 int64 number bytes Time MicroTime Quantity IntOrString any, Name,
  *[]type, map type; with * zero values are kept when given (a pointer in Go) mods:                  @map(keys) list
  *merged by keys, in apply and (by the first) in strategic patches; @nomerge: only in apply; @merge(key), @merge: only
- *in strategic patches; @set; @atomic; @retain: retainKeys
+ *in strategic patches; @set; @atomic; @retain: retainKeys;
+ *                        @replace: not merged in strategic patches
  *
  * What is neither a pointer nor marked is left out when zero, except structs and times, which are written as {} and
  *null.
