@@ -10,4 +10,13 @@
  */
 #pragma once
 
+#include "lite/agent/box.h"
+
 int shim_main(const char *dir);
+
+/* For those who talk to one. A connected, non-blocking socket, or -errno. */
+int shim_connect(const char *dir);
+/* The state in its file, NULL when there is none; free() it. */
+struct pod_state *shim_left_state(const char *dir);
+/* Removes the directory and all in it, never through a mount. */
+void shim_remove_dir(const char *dir);
