@@ -73,11 +73,11 @@ static void add_cut(struct buf *out, const char *s, size_t max)
 	size_t start = out->len, at = out->len, n;
 
 	for (; *s; s += n) {
-		size_t left = strlen(s);
+		size_t left = strnlen(s, 4); /* no character is longer */
 
-		for (n = 1; n <= MIN_OF(left, (size_t)4) && !str_is_utf8(s, n); n++)
+		for (n = 1; n <= left && !str_is_utf8(s, n); n++)
 			;
-		if (n > MIN_OF(left, (size_t)4)) {
+		if (n > left) {
 			n = 1;
 			buf_add_char(out, '?');
 		} else {
