@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Tables: what kubectl prints. Columns and cells per kind, the same as a real server's; kinds without their own columns
- * get Name and Age, custom resources those of their definition.
+ * get Name and Created At, custom resources those of their definition.
  */
 #pragma once
 
