@@ -26,6 +26,12 @@ static char peek(struct walk *w)
 	return w->at < w->len ? w->text[w->at] : 0;
 }
 
+static bool at_end(struct walk *w)
+{
+	peek(w);
+	return w->at == w->len;
+}
+
 static int expect(struct walk *w, char c, const char *what)
 {
 	if (peek(w) != c)
@@ -109,7 +115,7 @@ int json_list_walk(struct json_parser *p, char *text, size_t len, const char *it
 	bool again = true;
 	int r;
 
-	if (!peek(&w))
+	if (at_end(&w))
 		return err_set(err, -EBADMSG, "not JSON: it is empty");
 	r = expect(&w, '{', "expected an object");
 	if (r == 0 && peek(&w) == '}') {
@@ -121,7 +127,7 @@ int json_list_walk(struct json_parser *p, char *text, size_t len, const char *it
 		if (r == 0)
 			r = more(&w, '}', "expected ',' or '}'", &again);
 	}
-	if (r == 0 && peek(&w))
+	if (r == 0 && !at_end(&w))
 		r = json_refuse(text, len, w.at, "unexpected content after the list", err);
 	return r;
 }

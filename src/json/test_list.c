@@ -111,6 +111,18 @@ static void test_what_is_no_list_is_refused_with_its_place(void **state)
 	}
 }
 
+static void test_a_nul_is_no_end(void **state)
+{
+	_cleanup_(json_parser_freep) struct json_parser *p = json_parser_new();
+	_cleanup_buf_ struct buf b = BUF(64);
+	struct err err = { 0 };
+	char text[16] = "{}";
+
+	(void)state;
+	assert_int_equal(json_list_walk(p, text, 3, "items", &notes, &b, &err), -EBADMSG);
+	assert_string_equal(err.text, "not JSON at byte 2: unexpected content after the list, found '\\x00'");
+}
+
 static int count_item(void *arg, size_t i, yyjson_val *value, struct err *err)
 {
 	(void)i;
@@ -139,4 +151,4 @@ static void test_memory_is_that_of_one_item(void **state)
 }
 
 TEST_MAIN(TEST(members_and_items_come_as_they_stand), TEST(what_is_no_list_is_refused_with_its_place),
-          TEST(memory_is_that_of_one_item))
+          TEST(a_nul_is_no_end), TEST(memory_is_that_of_one_item))
