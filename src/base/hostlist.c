@@ -123,14 +123,19 @@ static int expand_bracket(struct hostlist *h, size_t first, const char **p, cons
 static int parse_item(struct hostlist *h, const char **p, const char *text, struct err *err)
 {
 	size_t first = h->n;
+	int n_brackets = 0;
 
 	take_name(h, mem_strdup(""));
 	while (**p && **p != ',') {
 		const char *from = *p;
 
 		if (**p == '[') {
-			int r = expand_bracket(h, first, p, text, err);
+			int r;
 
+			if (++n_brackets > HOSTLIST_BRACKETS_MAX)
+				return err_set(err, -E2BIG, "hostlist '%.60s': more than %d brackets in a name", text,
+					       HOSTLIST_BRACKETS_MAX);
+			r = expand_bracket(h, first, p, text, err);
 			if (r < 0)
 				return r;
 			continue;

@@ -14,6 +14,7 @@
 
 #define HOSTLIST_NAMES_MAX 100000 /* names one expression may expand to */
 #define HOSTLIST_NAME_MAX 253     /* bytes in one name */
+#define HOSTLIST_BRACKETS_MAX 8   /* in one name; each goes over all names once more */
 
 struct hostlist {
 	char **names;

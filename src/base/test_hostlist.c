@@ -110,6 +110,21 @@ static void test_no_expression_gives_more_names_than_the_limit(void **state)
 	assert_int_equal(h.n, HOSTLIST_NAMES_MAX + 2);
 }
 
+/* Or else a short text could keep us busy for minutes. */
+static void test_brackets_in_a_name_are_bounded(void **state)
+{
+	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(hostlist_parse(&h, "[0][1][2][3][4][5][6][7],a[1]", &err), 0);
+	assert_int_equal(h.n, 2);
+	assert_string_equal(h.names[0], "01234567");
+	assert_int_equal(hostlist_parse(&h, "[0-99999][0][0][0][0][0][0][0][0]", &err), -E2BIG);
+	assert_string_equal(err.text, "hostlist '[0-99999][0][0][0][0][0][0][0][0]': more than 8 brackets in a name");
+	assert_int_equal(h.n, 2);
+}
+
 static void test_no_name_is_longer_than_the_limit(void **state)
 {
 	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
@@ -215,6 +230,6 @@ static void test_any_names_survive_the_short_form(void **state)
 
 TEST_MAIN(TEST(expands_in_the_order_written), TEST(several_brackets_multiply),
 	  TEST(what_is_no_hostlist_is_refused_and_nothing_is_added), TEST(no_expression_gives_more_names_than_the_limit),
-	  TEST(no_name_is_longer_than_the_limit), TEST(the_short_form_joins_what_can_be_joined),
+	  TEST(brackets_in_a_name_are_bounded), TEST(no_name_is_longer_than_the_limit), TEST(the_short_form_joins_what_can_be_joined),
 	  TEST(sorting_puts_2_before_10_and_keeps_each_name_once), TEST(has_looks_for_the_whole_name),
 	  TEST(any_names_survive_the_short_form))
