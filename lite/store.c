@@ -17,7 +17,7 @@ struct pending {
 	struct event event; /* with references of its own: the history may drop it before the commit */
 };
 
-static struct item *item_new(const char *ns, const char *name, const char *text, size_t len, uint64_t rv)
+struct item *item_new(const char *ns, const char *name, const char *text, size_t len, uint64_t rv)
 {
 	size_t ns_len = ns ? strlen(ns) : 0, name_len = strlen(name), key_len = ns_len + (ns_len > 0) + name_len;
 	struct item *o = mem_alloc(sizeof(*o) + len + 1 + key_len + 1);
@@ -187,7 +187,7 @@ static void remember(struct collection *c, enum change change, struct item *item
 		ring_grow(c);
 	if (c->next - c->first == c->ring_size)
 		ring_drop_first(c);
-	c->ring[c->next % c->ring_size] = (struct event) { item->rv, change, item, prev };
+	c->ring[c->next % c->ring_size] = (struct event) { c->next, item->rv, change, item, prev };
 	c->ring_bytes += item->len;
 	c->next++;
 	while (c->ring_bytes > HISTORY_BYTES_MAX && c->next - c->first > 1)
@@ -207,6 +207,8 @@ static void note_pending(struct collection *c)
 	e = *store_event(c, c->next - 1);
 	item_ref(e.item);
 	item_ref(e.prev);
+	if (s->n_pending == 0 && s->wake)
+		s->wake(s->wake_arg);
 	s->pending[s->n_pending++] = (struct pending) { c, e };
 }
 
@@ -304,6 +306,7 @@ int store_commit(struct store *s, struct err *err)
 	for (size_t i = 0; i < s->n_pending; i++) {
 		struct pending *p = &s->pending[i];
 
+		p->collection->told = p->event.number + 1;
 		tell(&p->collection->listeners, p);
 		tell(&s->listeners, p);
 		pending_done(p);
@@ -389,6 +392,7 @@ static int replay(void *arg, const struct journal_record *record, struct err *er
 		apply_delete(c, o);
 	else
 		apply_put(c, o);
+	c->told = c->next;
 	if (record->rv <= s->start) { /* part of the state at the start */
 		s->rv = s->start;
 		store_forget(s, c);

