@@ -23,6 +23,7 @@ struct http_server_options {
 	size_t body_max;        /* default 64 KiB: 413 beyond */
 	unsigned connections_max;         /* default 12,000: further ones are closed */
 	unsigned connections_per_ip_max;  /* default 0 = no limit of its own */
+	unsigned queue_max;     /* complete requests that the core has not seen yet: default connections_max, 503 beyond */
 	usec_t read_timeout;    /* a client that does not finish its request: default 10 s */
 };
 
@@ -32,7 +33,7 @@ typedef void (*http_handler)(void *arg, struct http_incoming *in);
 
 struct http_server *http_server_new(struct loop *l, const struct http_server_options *o, http_handler handler, void *arg,
 				    struct err *err);
-/* Parked requests get 503 first. */
+/* Parked requests get 503 first, and are gone then. Not from within the handler. */
 void http_server_free(struct http_server *s);
 DEFINE_FREEP(struct http_server, http_server_free)
 

@@ -22,6 +22,7 @@ struct messages {
 struct mailbox {
 	pthread_mutex_t lock;
 	struct messages in;  /* under the lock */
+	bool closed;         /* under the lock */
 	struct messages out; /* the loop's thread only */
 	size_t max;
 	int bell; /* eventfd */
@@ -61,17 +62,29 @@ struct mailbox *mailbox_new(struct loop *l, size_t max, void (*got)(void *arg, v
 	return m;
 }
 
+void mailbox_close(struct mailbox *m, void (*drop)(void *message))
+{
+	struct messages left;
+
+	assert(m->out.n == 0); /* not from within got() */
+	pthread_mutex_lock(&m->lock);
+	left = m->in;
+	m->in = (struct messages) { 0 };
+	m->closed = true;
+	pthread_mutex_unlock(&m->lock);
+	for (size_t i = 0; drop && i < left.n; i++)
+		drop(left.list[i]);
+	free(left.list);
+}
+
 void mailbox_free(struct mailbox *m, void (*drop)(void *message))
 {
 	if (!m)
 		return;
-	assert(m->out.n == 0); /* not from within got() */
-	for (size_t i = 0; drop && i < m->in.n; i++)
-		drop(m->in.list[i]);
+	mailbox_close(m, drop);
 	loop_remove_fd(m->watch);
 	close(m->bell);
 	pthread_mutex_destroy(&m->lock);
-	free(m->in.list);
 	free(m->out.list);
 	free(m);
 }
@@ -88,16 +101,20 @@ static void append(struct messages *q, void *message)
 int mailbox_post(struct mailbox *m, void *message)
 {
 	static const uint64_t once = 1;
-	bool was_empty, full;
+	bool was_empty;
+	int r = 0;
 
 	pthread_mutex_lock(&m->lock);
-	full = m->in.n == m->max;
 	was_empty = m->in.n == 0;
-	if (!full)
+	if (m->closed)
+		r = -ESHUTDOWN;
+	else if (m->in.n == m->max)
+		r = -ENOBUFS;
+	else
 		append(&m->in, message);
 	pthread_mutex_unlock(&m->lock);
-	if (full)
-		return -ENOBUFS;
+	if (r < 0)
+		return r;
 	if (was_empty)
 		(void)!write(m->bell, &once, sizeof(once)); /* cannot fail: the counter never comes near its end */
 	return 0;

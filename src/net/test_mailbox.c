@@ -105,6 +105,24 @@ static void test_a_full_mailbox_refuses_and_the_rest_is_dropped_at_the_end(void 
 	mailbox_free(NULL, drop);
 }
 
+static void test_a_closed_mailbox_gives_back_what_is_inside_and_refuses_more(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct counts counts = { 0 };
+	struct mailbox *m = mailbox_new(l, 3, take_one, &counts);
+
+	(void)state;
+	assert_int_equal(mailbox_post(m, NEW(struct message)), 0);
+	dropped = 0;
+	mailbox_close(m, drop);
+	assert_int_equal(dropped, 1);
+	assert_int_equal(mailbox_post(m, &counts), -ESHUTDOWN);
+	loop_run_once(l, 0);
+	assert_int_equal(counts.total, 0);
+	mailbox_free(m, drop);
+	assert_int_equal(dropped, 1);
+}
+
 struct echo {
 	struct mailbox *mailbox;
 	int left, rounds;
@@ -136,4 +154,5 @@ static void test_posting_from_within_comes_in_a_later_round(void **state)
 
 TEST_MAIN(TEST(every_message_of_every_thread_comes_once_and_in_order),
           TEST(a_full_mailbox_refuses_and_the_rest_is_dropped_at_the_end),
+          TEST(a_closed_mailbox_gives_back_what_is_inside_and_refuses_more),
           TEST(posting_from_within_comes_in_a_later_round))
