@@ -377,7 +377,7 @@ static const struct json_field shelf_fields[] = {
 	JSON_STR("owner", struct shelf, owner),
 	JSON_ARRAY_SOME("ports", struct shelf, ports, n_ports, port_type, has_host_port),
 };
-static const char *const words[] = { "default", "kube-system", "", "default-scheduler", NULL };
+static const char *const words[] = { "default", "kube-system", "", "default-scheduler", "nodecaad", NULL };
 static const struct json_type shelf_type = JSON_TYPE_WORDS(struct shelf, shelf_fields, words);
 
 static void test_words_that_many_objects_have_are_not_copied(void **state)
@@ -399,6 +399,13 @@ static void test_words_that_many_objects_have_are_not_copied(void **state)
 	shelf = block;
 	assert_ptr_equal(shelf->name, words[2]);
 	assert_string_equal(shelf->owner, "default-");
+	free(block);
+
+	/* the beginning of a word that has the same hash is not the word */
+	assert_int_equal(decode_as(&shelf_type, "{\"name\":\"node\",\"owner\":\"nodecaad\"}", &block, &size, NULL), 0);
+	shelf = block;
+	assert_string_equal(shelf->name, "node");
+	assert_ptr_equal(shelf->owner, words[4]);
 	free(block);
 }
 

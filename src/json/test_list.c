@@ -52,6 +52,7 @@ static void test_members_and_items_come_as_they_stand(void **state)
 		  "\"after\":true}\n",
 		  "kind=\"L\" metadata={\"a\":[1]} 0:{\"x\":\"A]\\\"}\"} 1:2 2:[] 3:\"s\" 4:null after=true " },
 		{ " {\n \"items\" : [ \n { \"a\" : 1 } ,\t{ } ] ,\r\n \"k\" : { } }\r\n", "0:{\"a\":1} 1:{} k={} " },
+		{ "{\"k\":[1,2],\"items\":[3]}", "k=[1,2] 0:3 " },
 		{ "{}", "" },
 		{ "{\"items\":[]}", "" },
 		{ "{\"items\":null,\"k\":1}", "k=1 " },
