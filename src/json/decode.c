@@ -1,9 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- *
- * First all structs and arrays are laid out in the scratch memory, with zeros where pointers go, and each pointer is
- * noted as a link: to another offset of the scratch, or to a string inside the JSON document. Then the size is known,
- * the block is allocated, and the links are made in it. Equal strings of an object are stored once.
- */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "json/decode.h"
 
 #include <assert.h>
@@ -13,40 +8,21 @@
 
 #include "base/quantity.h"
 #include "base/str.h"
+#include "json/block.h"
 
-#define FIRST_SIZE 4096
 #define KEEP_SIZE ((size_t)1 << 20) /* a scratch that became larger is not kept */
-#define LINKS_MAX (JSON_OBJECT_MAX / sizeof(void *))
 #define PATH_MAX_BYTES 300
 #define EXCERPT_MAX 40
-#define RECENT 64 /* strings of an object that are looked at for being stored already */
-#define WORD_SLOTS 1024 /* a power of two, far more than words */
-#define WORD_TARGET UINT32_MAX
-
-struct json_link {
-	const char *text; /* a string of the document; NULL: the target is in the scratch */
-	uint32_t len;     /* bytes of text; without text, the target's offset; WORD_TARGET: `text` is the target */
-	uint32_t slot;    /* offset of the pointer */
-};
 
 struct decoder {
 	struct json_scratch *s;
 	struct err *err;
-	size_t text_bytes;
 	unsigned depth;
 	char path[PATH_MAX_BYTES]; /* of what was refused, written from the end; only filled on the way out */
 	size_t path_at;
 };
 
 static int decode_object(struct decoder *d, const struct json_type *type, yyjson_val *object, size_t base);
-
-void json_scratch_done(struct json_scratch *s)
-{
-	free(s->data);
-	free(s->links);
-	free(s->word_slots);
-	*s = (struct json_scratch) { 0 };
-}
 
 /* ---- errors ---- */
 
@@ -102,42 +78,24 @@ static int path_add_index(struct decoder *d, int r, size_t i)
 {
 	char text[32];
 
-	return path_add(d, r, text, (size_t)snprintf(text, sizeof(text), "[%zu]", i));
+	snprintf(text, sizeof(text), "[%zu]", i);
+	return path_add(d, r, text, strlen(text));
 }
 
 /* ---- memory ---- */
 
-/* Zeroed room for n structs of size, aligned for any of them; its offset. */
 static int place(struct decoder *d, size_t n, size_t size, size_t *ret_offset)
 {
-	struct json_scratch *s = d->s;
-	size_t need, at = s->used;
+	int r = block_place(d->s, n, size, ret_offset);
 
-	if (__builtin_mul_overflow(n, size, &need) || need > JSON_OBJECT_MAX - at)
-		return too_large(d);
-	need = (need + 7) & ~(size_t)7;
-	if (at + need > s->size) {
-		s->size = MAX_OF(MAX_OF(2 * s->size, at + need), (size_t)FIRST_SIZE);
-		s->data = mem_realloc_n(s->data, s->size, 1);
-	}
-	memset(s->data + at, 0, need);
-	s->used = at + need;
-	*ret_offset = at;
-	return 0;
+	return r < 0 ? too_large(d) : 0;
 }
 
-static int link_add(struct decoder *d, size_t slot, const char *text, size_t len)
+static int link_to(struct decoder *d, size_t slot, size_t offset)
 {
-	struct json_scratch *s = d->s;
+	int r = block_link(d->s, slot, offset);
 
-	if (s->n_links == s->size_links) {
-		if (s->n_links >= LINKS_MAX)
-			return too_large(d);
-		s->size_links = s->size_links ? 2 * s->size_links : 64;
-		s->links = mem_realloc_n(s->links, s->size_links, sizeof(*s->links));
-	}
-	s->links[s->n_links++] = (struct json_link) { .text = text, .len = (uint32_t)len, .slot = (uint32_t)slot };
-	return 0;
+	return r < 0 ? too_large(d) : 0;
 }
 
 static int link_text(struct decoder *d, size_t slot, yyjson_val *v)
@@ -147,10 +105,7 @@ static int link_text(struct decoder *d, size_t slot, yyjson_val *v)
 
 	if (memchr(text, 0, len))
 		return err_set(d->err, -EBADMSG, "a NUL character in a string");
-	d->text_bytes += len + 1;
-	if (d->text_bytes > JSON_OBJECT_MAX)
-		return too_large(d);
-	return link_add(d, slot, text, len);
+	return block_link_text(d->s, slot, text, len) < 0 ? too_large(d) : 0;
 }
 
 /* Places an array and links it, with its count, to a field. */
@@ -163,7 +118,7 @@ static int place_array(struct decoder *d, const struct json_field *f, size_t bas
 	if (n > 0) {
 		r = place(d, n, size, ret_offset);
 		if (r == 0)
-			r = link_add(d, base + f->offset, NULL, *ret_offset);
+			r = link_to(d, base + f->offset, *ret_offset);
 	}
 	if (r == 0)
 		memcpy(d->s->data + base + f->count_offset, &count, sizeof(count));
@@ -437,7 +392,7 @@ static int take_amounts(struct decoder *d, const struct json_field *f, size_t ba
 static int take_raw(struct decoder *d, const struct json_field *f, size_t base, yyjson_val *v)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t len, at;
+	size_t len, at = 0;
 	int r;
 
 	text = yyjson_val_write(v, 0, &len);
@@ -447,7 +402,7 @@ static int take_raw(struct decoder *d, const struct json_field *f, size_t base, 
 	if (r < 0)
 		return r;
 	memcpy(d->s->data + at, text, len);
-	return link_add(d, base + f->offset, NULL, at);
+	return link_to(d, base + f->offset, at);
 }
 
 static int (*const take[])(struct decoder *d, const struct json_field *f, size_t base, yyjson_val *v) = {
@@ -522,121 +477,21 @@ static int decode_object(struct decoder *d, const struct json_type *type, yyjson
 	return check_required(d, type, seen);
 }
 
-/* ---- strings ---- */
-
-static size_t word_hash(const char *text, size_t len)
-{
-	size_t h = len * 37;
-
-	if (len)
-		h += (unsigned char)text[0] * 5u + (unsigned char)text[len / 2] * 131u +
-		     (unsigned char)text[len - 1] * 17u;
-	return h;
-}
-
-/* Makes the table of the type's words, once. */
-static void learn_words(struct json_scratch *s, const char *const *words)
-{
-	s->words = words;
-	if (!words)
-		return;
-	if (!s->word_slots)
-		s->word_slots = mem_alloc_n(WORD_SLOTS, sizeof(*s->word_slots));
-	memset(s->word_slots, 0, WORD_SLOTS * sizeof(*s->word_slots));
-	for (uint16_t i = 0; words[i]; i++) {
-		size_t slot = word_hash(words[i], strlen(words[i])) % WORD_SLOTS;
-
-		assert(i < WORD_SLOTS / 2);
-		while (s->word_slots[slot])
-			slot = (slot + 1) % WORD_SLOTS;
-		s->word_slots[slot] = (uint16_t)(i + 1);
-	}
-}
-
-static const char *find_word(const struct json_scratch *s, const char *text, size_t len, size_t hash)
-{
-	if (!s->words)
-		return NULL;
-	for (size_t slot = hash % WORD_SLOTS; s->word_slots[slot]; slot = (slot + 1) % WORD_SLOTS) {
-		const char *word = s->words[s->word_slots[slot] - 1];
-
-		if (strncmp(word, text, len) == 0 && !word[len])
-			return word;
-	}
-	return NULL;
-}
-
-/* Puts the strings behind the structs, each once; every link then has its target. */
-static void settle_texts(struct decoder *d)
-{
-	struct json_scratch *s = d->s;
-	struct {
-		uint32_t at, len;
-	} recent[RECENT] = { 0 }; /* offset 0 is the struct itself, so it means "none" */
-
-	if (s->used + d->text_bytes > s->size) {
-		s->size = s->used + d->text_bytes;
-		s->data = mem_realloc_n(s->data, s->size, 1);
-	}
-	for (size_t i = 0; i < s->n_links; i++) {
-		struct json_link *link = &s->links[i];
-		size_t len = link->len, hash, k;
-		const char *word;
-
-		if (!link->text)
-			continue;
-		hash = word_hash(link->text, len);
-		word = find_word(s, link->text, len, hash);
-		if (word) {
-			link->text = word;
-			link->len = WORD_TARGET;
-			continue;
-		}
-		k = hash % RECENT;
-		if (!recent[k].at || recent[k].len != len || memcmp(s->data + recent[k].at, link->text, len) != 0) {
-			recent[k].at = (uint32_t)s->used;
-			recent[k].len = (uint32_t)len;
-			memcpy(s->data + s->used, link->text, len);
-			s->data[s->used + len] = 0;
-			s->used += len + 1;
-		}
-		link->len = recent[k].at;
-	}
-}
-
-static void *make_block(const struct json_scratch *s)
-{
-	char *block = mem_dup(s->data, s->used);
-
-	/* in order: the last of equal keys wins */
-	for (size_t i = 0; i < s->n_links; i++) {
-		const struct json_link *link = &s->links[i];
-		const char *target = link->len == WORD_TARGET ? link->text : block + link->len;
-
-		memcpy(block + link->slot, &target, sizeof(target));
-	}
-	return block;
-}
-
 int json_decode(const struct json_type *type, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
                 struct err *err)
 {
 	struct decoder d = { .s = s, .err = err, .path_at = PATH_MAX_BYTES };
-	size_t base;
+	size_t base = 0, size;
 	int r;
 
-	s->used = 0;
-	s->n_links = 0;
-	if (s->words != type->words)
-		learn_words(s, type->words);
+	block_begin(s, type->words);
 	r = place(&d, 1, type->size, &base);
 	if (r == 0)
 		r = decode_object(&d, type, value, base);
 	if (r == 0) {
-		settle_texts(&d);
-		*ret = make_block(s);
+		*ret = block_build(s, &size);
 		if (ret_size)
-			*ret_size = s->used;
+			*ret_size = size;
 	} else if (d.path_at < PATH_MAX_BYTES)
 		err_wrap(err, r, "%.*s", (int)(PATH_MAX_BYTES - d.path_at), d.path + d.path_at);
 	if (s->size > KEEP_SIZE)

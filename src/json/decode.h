@@ -113,6 +113,7 @@ struct json_amount {
 struct json_scratch {
 	char *data; /* structs and arrays of the object so far */
 	size_t size, used;
+	size_t text_bytes;       /* its strings */
 	struct json_link *links; /* the pointers in them: where, and to what */
 	size_t n_links, size_links;
 	const char *const *words; /* those of the last type, … */
