@@ -222,6 +222,8 @@ static bool receive(struct child *c)
 		end(c, why);
 		return false;
 	}
+	if (c->words_watch)
+		words_ready(c, EPOLLIN); /* what it said on the way to this answer */
 	frame = c->in;
 	c->in = BUF(WIRE_ANSWER_MAX);
 	c->have_header = false;

@@ -203,6 +203,23 @@ static void worker_failed(struct slot *s)
 	s->not_before = usec_add(now, backoff_span(&s->pool->rng, s->failures++, RESTART_PAUSE, RESTART_PAUSE_MAX));
 }
 
+/* What the controller says besides the error number, libslurm only prints: "scontrol: error: Node already exists (d1)".
+ * Put behind the message, unless it says the same. A refusal has no other content, so its block is made anew. */
+static void add_words(struct slurm_result *r, const char *words)
+{
+	_cleanup_buf_ struct buf text = BUF(4096);
+	const char *said = strstr(words, "error: ");
+
+	if (r->outcome != SLURM_REFUSED || !said || strstr(r->message, said + strlen("error: ")))
+		return;
+	buf_printf(&text, "%s (", r->message);
+	str_add_safe(&text, said + strlen("error: "), strlen(said + strlen("error: ")), 512);
+	buf_add_char(&text, ')');
+	free(r->block);
+	r->block = buf_take(&text);
+	r->message = r->block;
+}
+
 static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 {
 	struct slot *s = arg;
@@ -225,6 +242,7 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 		return;
 	}
 	s->failures = 0;
+	add_words(&r, child_last_words(s->child));
 	if (r.outcome == SLURM_RETRY && words_is_transport(r.code)) {
 		if (c->done)
 			p->counts.failed++;

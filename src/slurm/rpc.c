@@ -75,6 +75,7 @@ static const struct {
 	{ ESLURM_ALREADY_DONE, SLURM_GONE },
 	{ ESLURM_JOB_FINISHED, SLURM_GONE },
 	{ ESLURMD_KILL_JOB_ALREADY_COMPLETE, SLURM_GONE },
+	{ EINVAL, SLURM_REFUSED }, /* as it stands in an answer: a node's line that makes no sense */
 	/* the state of things, not of the request */
 	{ COMPAT_TOO_MANY_JOBS, SLURM_RETRY },
 	{ ESLURM_NODES_BUSY, SLURM_RETRY },

@@ -3,6 +3,7 @@
  * Nodes as Slurm holds them → struct snode, and changes to them.
  */
 #include <errno.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/hostlist.h"
@@ -10,6 +11,8 @@
 #include "slurm/compat.h"
 #include "slurm/rpc.h"
 #include "slurm/words.h"
+
+#define CREATE_MAX 256 /* nodes that one line may create */
 
 static const int states[] = {
 	[NODE_STATE_UNKNOWN] = NODE_UNKNOWN,     [NODE_STATE_DOWN] = NODE_DOWN,   [NODE_STATE_IDLE] = NODE_IDLE,
@@ -73,6 +76,9 @@ static void fill_node(const node_info_t *from, struct snode *n)
 		if (from->node_state & flags[i].bit)
 			n->flags |= flags[i].flag;
 	compat_node_alloc(from, &n->cpus_alloc, &n->memory_alloc_mb);
+	/* asked for one node, libslurm does not tell "mixed" */
+	if (n->state == NODE_ALLOCATED && n->cpus_alloc > 0 && n->cpus_alloc < from->cpus_efctv)
+		n->state = NODE_MIXED;
 }
 
 static void answer_nodes(const struct slurm_request *rq, const node_info_msg_t *m, struct buf *out)
@@ -131,6 +137,8 @@ static char *partitions_of(const partition_info_msg_t *parts, const char *node)
 	return b.len ? buf_take(&b) : NULL;
 }
 
+/* The controller does not count what is allocated anew for one node (it finds that too slow): cpus_alloc and
+ * memory_alloc_mb may be older than the rest here. In a list of all nodes they are exact. */
 void rpc_load_node(const struct slurm_request *rq, struct buf *out)
 {
 	_cleanup_free_ char *name = mem_strdup(rq->node), *in = NULL;
@@ -226,6 +234,57 @@ void rpc_change_node(const struct slurm_request *rq, struct buf *out)
 	rpc_done_or_fail(rq, slurm_update_node(&m), out);
 }
 
+/* The value of NodeName in a line as in slurm.conf; NULL when there is none. */
+static char *name_in_line(const char *line)
+{
+	static const char key[] = "nodename=";
+	const char *p = line + strspn(line, " \t");
+
+	while (*p) {
+		size_t len = strcspn(p, " \t\n");
+
+		if (len > strlen(key) && strncasecmp(p, key, strlen(key)) == 0)
+			return mem_strndup(p + strlen(key), len - strlen(key));
+		p += len;
+		p += strspn(p, " \t\n");
+	}
+	return NULL;
+}
+
+/* Creating a node that is there already is refused by slurmctld 24.11, which then deletes that node. So it is looked for
+ * first. True when an answer has been given. */
+static bool refuse_existing(const struct slurm_request *rq, struct buf *out)
+{
+	_cleanup_hostlist_ struct hostlist names = HOSTLIST_INIT;
+	_cleanup_free_ char *list = name_in_line(rq->text);
+	struct err err = { 0 };
+
+	if (hostlist_parse(&names, list, &err) < 0) {
+		rpc_refuse(rq, err_text(&err), out);
+		return true;
+	}
+	if (names.n > CREATE_MAX) {
+		rpc_refuse(rq, "too many nodes in one line", out);
+		return true;
+	}
+	for (size_t i = 0; i < names.n; i++) {
+		node_info_msg_t *m = NULL;
+		bool there;
+		int code;
+
+		errno = 0;
+		code = rpc_code(slurm_load_node_single(&m, names.names[i], SHOW_ALL | SHOW_LOCAL));
+		there = m && m->record_count > 0 && m->node_array[0].name;
+		if (m)
+			slurm_free_node_info_msg(m);
+		if (code == ESLURM_INVALID_NODE_NAME || (!code && !there))
+			continue;
+		rpc_fail(rq, code ? code : ESLURM_NODE_ALREADY_EXISTS, out);
+		return true;
+	}
+	return false;
+}
+
 void rpc_create_node(const struct slurm_request *rq, struct buf *out)
 {
 	update_node_msg_t m;
@@ -234,6 +293,8 @@ void rpc_create_node(const struct slurm_request *rq, struct buf *out)
 		rpc_refuse(rq, "no line that describes the node", out);
 		return;
 	}
+	if (refuse_existing(rq, out))
+		return;
 	slurm_init_update_node_msg(&m);
 	m.extra = text(rq->text);
 	errno = 0;

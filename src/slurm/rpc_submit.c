@@ -88,6 +88,8 @@ static const char *why_not(const struct job_spec *s)
 		return "no job is described";
 	if (str_empty(s->script))
 		return "the job has no script";
+	if (!str_starts(s->script, "#!"))
+		return "the job's script does not begin with #!"; /* slurmctld takes it, slurmd cannot run it */
 	if (s->cpus >= NO_VAL16)
 		return "more CPUs than Slurm can count on one node";
 	if (s->memory_mb >= MEM_PER_CPU)

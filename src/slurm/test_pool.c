@@ -120,6 +120,9 @@ static void misbehave(const struct slurm_request *rq, const char *control)
 	} else if (str_eq(how, "answer-and-exit")) {
 		fake_answer(SLURM_OK, 0, "last", NULL, 0);
 		_exit(0);
+	} else if (str_eq(how, "refuse")) {
+		fprintf(stderr, "sunk: error: Node already exists in the node table (d1)\n");
+		fake_answer(SLURM_REFUSED, 2175, "create node: Node already exists", NULL, 0);
 	} else if (str_eq(how, "large")) {
 		large_answer();
 	} else if (str_eq(how, "noisy")) {
@@ -372,6 +375,19 @@ static void test_a_worker_that_ends_leaves_its_last_words(void **state)
 		WAIT_FOR(b, fine.n);
 		assert_int_equal(fine.outcome, SLURM_OK);
 	}
+	bench_free(b);
+}
+
+static void test_what_the_controller_said_besides_is_part_of_a_refusal(void **state)
+{
+	struct bench *b = bench_new("ok", NULL);
+	struct got g = { 0 };
+
+	(void)state;
+	ask(b, "refuse", 0, &g);
+	WAIT_FOR(b, g.n);
+	assert_int_equal(g.outcome, SLURM_REFUSED);
+	assert_string_equal(g.message, "create node: Node already exists (Node already exists in the node table (d1))");
 	bench_free(b);
 }
 
@@ -718,6 +734,7 @@ int main(int argc, char **argv)
 		TEST(a_large_answer_comes_through),
 		TEST(a_worker_that_hangs_is_replaced_and_the_loop_keeps_ticking),
 		TEST(a_worker_that_ends_leaves_its_last_words),
+		TEST(what_the_controller_said_besides_is_part_of_a_refusal),
 		TEST(an_answer_written_before_the_end_still_counts),
 		TEST(an_answer_that_nobody_asked_for_is_not_taken_for_another),
 		TEST(a_noisy_worker_does_not_block_itself),

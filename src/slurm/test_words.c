@@ -118,6 +118,8 @@ static void test_errors_are_classed_by_what_a_caller_can_do(void **state)
 		{ 2101, SLURM_SUBMIT, SLURM_RETRY },
 		{ 7000, SLURM_SUBMIT, SLURM_RETRY },
 		/* an answer: no */
+		{ EINVAL, SLURM_CREATE_NODE, SLURM_REFUSED },
+		{ -1, SLURM_CREATE_NODE, SLURM_REFUSED }, /* "unspecified error", the controller's own words */
 		{ 2000, SLURM_SUBMIT, SLURM_REFUSED },
 		{ 2002, SLURM_CHANGE_NODE, SLURM_REFUSED },
 		{ 2010, SLURM_CHANGE_NODE, SLURM_REFUSED },

@@ -124,7 +124,7 @@ int words_version(const char *text, uint32_t *ret_number, struct err *err)
 
 bool words_is_transport(int code)
 {
-	return code < 2000 || (code >= 5000 && code < 7000);
+	return (code >= 0 && code < 2000) || (code >= 5000 && code < 7000);
 }
 
 static const char *const verbs[SLURM_VERBS] = {
