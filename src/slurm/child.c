@@ -19,10 +19,18 @@
 #include "slurm/wire.h"
 #include "slurm/worker.h"
 
-#define WORDS_MAX 400          /* bytes of a line from stderr that are kept */
+#define WORDS_MAX 200  /* bytes of a line from stderr that are kept */
+#define WORDS_LINES 3  /* and how many lines */
+#define PREFIX_MAX 60  /* "program: error: " */
 #define READ_STEP ((size_t)256 << 10) /* bytes per read */
 #define READ_FIRST ((size_t)16 << 10) /* while nothing is known of the frame */
+#define WHY_MAX 4096
 #define READS_PER_ROUND 16     /* so that a large answer does not keep the loop to itself */
+
+struct words {
+	char line[WORDS_LINES][WORDS_MAX];
+	size_t n;
+};
 
 struct child {
 	struct loop *loop;
@@ -37,8 +45,9 @@ struct child {
 	size_t body;      /* length of the body, once the header is there */
 	uint32_t number;
 	bool have_header;
-	char line[WORDS_MAX], words[WORDS_MAX]; /* the line being read; the last whole one that said something */
+	char line[WORDS_MAX]; /* of its stderr, being read */
 	size_t line_len;
+	struct words words;
 };
 
 static void nobody(void *arg, int pid, int status)
@@ -68,14 +77,37 @@ void child_free(struct child *c)
 
 /* ---- its last words */
 
+/* "sunk: error: Munge encode failed" says no more than "Munge encode failed". */
+static const char *without_prefix(const char *line)
+{
+	static const char *const marks[] = { "error: ", "fatal: " };
+
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		const char *at = strstr(line, marks[i]);
+
+		if (at && at - line < PREFIX_MAX)
+			return at + strlen(marks[i]);
+	}
+	return line;
+}
+
+/* The last few lines: libslurm tells the cause first and then what became of it. */
 static void take_line(struct child *c)
 {
-	if (c->line_len) {
-		memcpy(c->words, c->line, c->line_len);
-		c->words[c->line_len] = '\0';
-		log_debug("slurm worker %d: %s", (int)c->pid, c->words);
-	}
+	struct words *w = &c->words;
+	const char *said;
+
+	c->line[c->line_len] = '\0';
+	said = without_prefix(c->line);
 	c->line_len = 0;
+	if (!*said || (w->n && str_eq(w->line[w->n - 1], said)))
+		return;
+	log_debug("slurm worker %d: %s", (int)c->pid, said);
+	if (w->n == WORDS_LINES) {
+		memmove(w->line[0], w->line[1], sizeof(w->line[0]) * (WORDS_LINES - 1));
+		w->n--;
+	}
+	str_copy(w->line[w->n++], WORDS_MAX, said);
 }
 
 static void take_words(struct child *c, const char *text, size_t len)
@@ -107,9 +139,12 @@ static void words_ready(void *arg, uint32_t events)
 	}
 }
 
-const char *child_last_words(const struct child *c)
+void child_add_words(const struct child *c, struct buf *out)
 {
-	return c->words;
+	for (size_t i = 0; i < c->words.n; i++) {
+		buf_add_str(out, i ? "; " : "");
+		str_add_safe(out, c->words.line[i], strlen(c->words.line[i]), WORDS_MAX);
+	}
 }
 
 int child_pid(const struct child *c)
@@ -254,7 +289,7 @@ int child_send(struct child *c, struct buf *frame)
 	c->out = *frame;
 	*frame = BUF(frame->max);
 	c->sent = 0;
-	c->words[0] = '\0'; /* what it said about an earlier request */
+	c->words.n = 0; /* what it said about an earlier request */
 	if (c->socket_watch)
 		send_more(c);
 	return c->sent == 0 && c->out.len && !c->socket_watch ? -EPIPE : 0;
@@ -262,21 +297,22 @@ int child_send(struct child *c, struct buf *frame)
 
 /* ---- its end */
 
-static void describe_end(const struct child *c, int status, char *why, size_t size)
+static void describe_end(const struct child *c, int status, struct buf *why)
 {
-	if (c->words[0])
-		snprintf(why, size, "libslurm ended with: %s", c->words);
-	else if (WIFSIGNALED(status))
-		snprintf(why, size, "the Slurm worker was ended by signal %d (%s)", WTERMSIG(status),
-		         str_or(sigdescr_np(WTERMSIG(status)), "unknown"));
+	if (c->words.n) {
+		buf_add_str(why, "libslurm ended with: ");
+		child_add_words(c, why);
+	} else if (WIFSIGNALED(status))
+		buf_printf(why, "the Slurm worker was ended by signal %d (%s)", WTERMSIG(status),
+		           str_or(sigdescr_np(WTERMSIG(status)), "unknown"));
 	else
-		snprintf(why, size, "the Slurm worker ended with status %d", WEXITSTATUS(status));
+		buf_printf(why, "the Slurm worker ended with status %d", WEXITSTATUS(status));
 }
 
 static void process_ended(void *arg, uint32_t events)
 {
 	struct child *c = arg;
-	char why[WORDS_MAX + 64];
+	_cleanup_buf_ struct buf why = BUF(WHY_MAX);
 	int status;
 
 	(void)events;
@@ -289,8 +325,8 @@ static void process_ended(void *arg, uint32_t events)
 	if (c->words_watch)
 		words_ready(c, EPOLLIN);
 	take_line(c);
-	describe_end(c, status, why, sizeof(why));
-	c->events->ended(c->arg, why, WIFEXITED(status) && WEXITSTATUS(status) == WORKER_RECYCLE);
+	describe_end(c, status, &why);
+	c->events->ended(c->arg, buf_text(&why), WIFEXITED(status) && WEXITSTATUS(status) == WORKER_RECYCLE);
 }
 
 struct child *child_new(struct loop *loop, const char *const *argv, const char *const *env,

@@ -33,5 +33,6 @@ bool child_listens(const struct child *c); /* false when it has closed its end: 
  * surely not read any of it. */
 int child_send(struct child *c, struct buf *frame);
 
-const char *child_last_words(const struct child *c); /* the last line of its stderr, "" when there is none */
+/* Appends the last lines of its stderr since its request was sent, on one line; nothing when there are none. */
+void child_add_words(const struct child *c, struct buf *out);
 int child_pid(const struct child *c);

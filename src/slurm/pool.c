@@ -121,8 +121,7 @@ static void finish_without(struct pool *p, struct call *c, enum slurm_outcome ou
 	_cleanup_buf_ struct buf text = BUF(4096);
 	struct slurm_result r = { .outcome = outcome };
 
-	buf_printf(&text, "%s: ", c->subject);
-	str_add_safe(&text, why, strlen(why), 1024);
+	buf_printf(&text, "%s: %s", c->subject, why);
 	r.message = buf_text(&text);
 	r.maybe_done = outcome == SLURM_RETRY && slurm_verb_changes(c->verb) && c->asked != 0;
 	if (outcome == SLURM_RETRY && c->done)
@@ -203,18 +202,17 @@ static void worker_failed(struct slot *s)
 	s->not_before = usec_add(now, backoff_span(&s->pool->rng, s->failures++, RESTART_PAUSE, RESTART_PAUSE_MAX));
 }
 
-/* What the controller says besides the error number, libslurm only prints: "scontrol: error: Node already exists (d1)".
- * Put behind the message, unless it says the same. A refusal has no other content, so its block is made anew. */
-static void add_words(struct slurm_result *r, const char *words)
+/* What the controller says besides the error number, and what libslurm knows of the cause, libslurm only prints. Put
+ * behind the message, unless it says the same. Such an answer has no other content, so its block is made anew. */
+static void add_words(struct slurm_result *r, const struct child *child)
 {
-	_cleanup_buf_ struct buf text = BUF(4096);
-	const char *said = strstr(words, "error: ");
+	_cleanup_buf_ struct buf text = BUF(4096), words = BUF(2048);
 
-	if (r->outcome != SLURM_REFUSED || !said || strstr(r->message, said + strlen("error: ")))
+	child_add_words(child, &words);
+	if ((r->outcome != SLURM_REFUSED && r->outcome != SLURM_RETRY) || !words.len ||
+	    strstr(r->message, buf_text(&words)))
 		return;
-	buf_printf(&text, "%s (", r->message);
-	str_add_safe(&text, said + strlen("error: "), strlen(said + strlen("error: ")), 512);
-	buf_add_char(&text, ')');
+	buf_printf(&text, "%s (%s)", r->message, buf_text(&words));
 	free(r->block);
 	r->block = buf_take(&text);
 	r->message = r->block;
@@ -242,7 +240,7 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 		return;
 	}
 	s->failures = 0;
-	add_words(&r, child_last_words(s->child));
+	add_words(&r, s->child);
 	if (r.outcome == SLURM_RETRY && words_is_transport(r.code)) {
 		if (c->done)
 			p->counts.failed++;
@@ -272,12 +270,9 @@ static void worker_ended(void *arg, const char *why, bool recycled)
 		child_free(TAKE_PTR(s->child));
 		hand_on(p, c);
 	} else if (c) {
-		char text[ERR_TEXT_MAX];
-
-		str_copy(text, sizeof(text), why);
+		heard_nothing(p, c, why);
+		finish_without(p, c, SLURM_RETRY, why);
 		worker_failed(s);
-		heard_nothing(p, c, text);
-		finish_without(p, c, SLURM_RETRY, text);
 	} else
 		worker_failed(s);
 	kick(p);
@@ -380,14 +375,19 @@ static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
 static void too_late(struct pool *p, struct slot *s)
 {
 	struct call *c = TAKE_PTR(s->call);
-	char span[TIME_TEXT_MAX], why[ERR_TEXT_MAX];
-	const char *words = child_last_words(s->child);
+	_cleanup_buf_ struct buf why = BUF(4096);
+	char span[TIME_TEXT_MAX];
+	size_t len;
 
-	snprintf(why, sizeof(why), "the controller did not answer within %s%s%.300s", duration_format(c->timeout, span),
-	         *words ? "; libslurm: " : "", words);
+	buf_printf(&why, "the controller did not answer within %s", duration_format(c->timeout, span));
+	len = why.len;
+	buf_add_str(&why, "; libslurm: ");
+	child_add_words(s->child, &why);
+	if (why.len == len + strlen("; libslurm: "))
+		why.data[len] = '\0';
 	child_free(TAKE_PTR(s->child)); /* it may hang for long; a new one costs milliseconds */
-	heard_nothing(p, c, why);
-	finish_without(p, c, SLURM_RETRY, why);
+	heard_nothing(p, c, buf_text(&why));
+	finish_without(p, c, SLURM_RETRY, buf_text(&why));
 }
 
 /* Who waits past its deadline is told why it had to. */

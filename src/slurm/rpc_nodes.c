@@ -251,8 +251,8 @@ static char *name_in_line(const char *line)
 	return NULL;
 }
 
-/* Creating a node that is there already is refused by slurmctld 24.11, which then deletes that node. So it is looked for
- * first. True when an answer has been given. */
+/* Creating a node that is there already is refused by slurmctld 24.11, which then deletes that node. So it is looked
+ * for first. True when an answer has been given. */
 static bool refuse_existing(const struct slurm_request *rq, struct buf *out)
 {
 	_cleanup_hostlist_ struct hostlist names = HOSTLIST_INIT;

@@ -130,8 +130,8 @@ struct slurm_result real_await(struct real *r, uint32_t job_id, int state)
 		if (result.jobs[0].state == state && !(result.jobs[0].flags & JOBF_COMPLETING))
 			return result;
 		if (clock_mono(clock_real()) > end)
-			fail_msg("job %u is in state %d, flags 0x%x, reason %s; expected %d", job_id, result.jobs[0].state,
-			         result.jobs[0].flags, result.jobs[0].reason, state);
+			fail_msg("job %u is in state %d, flags 0x%x, reason %s; expected %d", job_id,
+			         result.jobs[0].state, result.jobs[0].flags, result.jobs[0].reason, state);
 		free(result.block);
 		loop_run_once(r->loop, 50 * USEC_MSEC);
 	}

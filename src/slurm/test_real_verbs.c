@@ -190,10 +190,11 @@ static void test_extra_comment_and_features_of_a_node(void **state)
 	struct slurm_result r;
 
 	(void)state;
-	change_node("n3", &(struct node_change) { .what = NODE_CHANGE_EXTRA | NODE_CHANGE_COMMENT | NODE_CHANGE_FEATURES,
-	                                          .extra = extra,
-	                                          .comment = "g-3",
-	                                          .features = "static,zone-a" });
+	change_node("n3",
+	            &(struct node_change) { .what = NODE_CHANGE_EXTRA | NODE_CHANGE_COMMENT | NODE_CHANGE_FEATURES,
+	                                    .extra = extra,
+	                                    .comment = "g-3",
+	                                    .features = "static,zone-a" });
 	r = real_node(&real, "n3");
 	assert_text(r.nodes[0].extra, extra);
 	assert_text(r.nodes[0].comment, "g-3");
@@ -203,9 +204,10 @@ static void test_extra_comment_and_features_of_a_node(void **state)
 	assert_node("n3", "Extra", "{\"k8sNode\":\"g1\",\"note\":\"a"); /* up to the blank */
 	assert_node("n3", "Comment", "g-3");
 	assert_node("n3", "AvailableFeatures", "static,zone-a");
-	change_node("n3", &(struct node_change) { .what = NODE_CHANGE_EXTRA | NODE_CHANGE_COMMENT | NODE_CHANGE_FEATURES,
-	                                          .extra = "",
-	                                          .features = "static" });
+	change_node("n3",
+	            &(struct node_change) { .what = NODE_CHANGE_EXTRA | NODE_CHANGE_COMMENT | NODE_CHANGE_FEATURES,
+	                                    .extra = "",
+	                                    .features = "static" });
 	r = real_node(&real, "n3");
 	assert_true(str_empty(r.nodes[0].extra));
 	assert_true(str_empty(r.nodes[0].comment));
@@ -254,20 +256,23 @@ static void test_a_dynamic_node_is_made_and_deleted(void **state)
 	struct slurm_result r;
 
 	(void)state;
-	real_expect(&real,
-	            ASK(.verb = SLURM_CREATE_NODE,
-	                .text = "NodeName=d1 NodeAddr=127.0.0.1 Port=1 CPUs=4 RealMemory=1000 Gres=gpu:h100:2 Feature=dyn "
-	                        "State=CLOUD"),
-	            SLURM_OK, 0);
+	real_expect(
+	        &real,
+	        ASK(.verb = SLURM_CREATE_NODE,
+	            .text = "NodeName=d1 NodeAddr=127.0.0.1 Port=1 CPUs=4 RealMemory=1000 Gres=gpu:h100:2 Feature=dyn "
+	                    "State=CLOUD"),
+	        SLURM_OK, 0);
 	r = real_node(&real, "d1");
 	assert_true(r.nodes[0].flags & NODEF_DYNAMIC);
 	assert_int_equal(r.nodes[0].cpus, 4);
 	assert_int_equal(r.nodes[0].gpus, 2);
 	assert_text(r.nodes[0].partitions, "main,high,low");
 	free(r.block);
-	/* again: it is there, and stays (slurmctld 24.11 would delete it); nonsense; a static one; then gone, and gone */
+	/* again: it is there, and stays (slurmctld 24.11 would delete it); nonsense; a static one; then gone, and gone
+	 */
 	real_expect(&real, ASK(.verb = SLURM_CREATE_NODE, .text = "NodeName=d1 CPUs=4 State=CLOUD"), SLURM_REFUSED, 0);
-	real_expect(&real, ASK(.verb = SLURM_CREATE_NODE, .text = "CPUs=4  nodename=d[0-1] State=CLOUD"), SLURM_REFUSED, 0);
+	real_expect(&real, ASK(.verb = SLURM_CREATE_NODE, .text = "CPUs=4  nodename=d[0-1] State=CLOUD"), SLURM_REFUSED,
+	            0);
 	r = real_node(&real, "d1");
 	free(r.block);
 	real_expect(&real, ASK(.verb = SLURM_CREATE_NODE, .text = "What=ever $(touch x)"), SLURM_REFUSED, 0);
@@ -291,12 +296,12 @@ static void test_a_busy_dynamic_node_is_not_deleted_now_but_later(void **state)
 	              ">%s/d2.log 2>&1 </dev/null 3>&- & printf %%s $!",
 	              real_cluster(), 31000 + getpid() % 1000, real_work());
 	REAL_WAIT(&real, 60, ({
-			  struct slurm_result n = real_call(&real, ASK(.verb = SLURM_LOAD_NODE, .node = "d2"));
-			  bool idle = n.outcome == SLURM_OK && n.nodes[0].state == NODE_IDLE;
+		struct slurm_result n = real_call(&real, ASK(.verb = SLURM_LOAD_NODE, .node = "d2"));
+		bool idle = n.outcome == SLURM_OK && n.nodes[0].state == NODE_IDLE;
 
-			  free(n.block);
-			  idle;
-		  }));
+		free(n.block);
+		idle;
+	}));
 	id = real_submit(&real, &(struct job_spec) { .name = "busy",
 	                                             .script = "#!/bin/sh\nexec sleep 600\n",
 	                                             .required = "d2",
@@ -312,11 +317,12 @@ static void test_a_busy_dynamic_node_is_not_deleted_now_but_later(void **state)
 	free(r.block);
 	out = real_sh("kill %s", pid);
 	REAL_WAIT(&real, 60, deleted || ({
-				     struct slurm_result d = real_call(&real, ASK(.verb = SLURM_DELETE_NODE, .node = "d2"));
+		                     struct slurm_result d =
+		                             real_call(&real, ASK(.verb = SLURM_DELETE_NODE, .node = "d2"));
 
-				     free(d.block);
-				     deleted = d.outcome == SLURM_OK;
-			     }));
+		                     free(d.block);
+		                     deleted = d.outcome == SLURM_OK;
+	                     }));
 }
 
 /* ---- jobs */
@@ -382,7 +388,8 @@ static void test_every_field_of_a_job_arrives(void **state)
 	uint32_t id;
 
 	(void)state;
-	made = real_sh("scontrol create reservation ReservationName=held StartTime=now Duration=60 Users=daemon,root Nodes=n1");
+	made = real_sh("scontrol create reservation ReservationName=held StartTime=now Duration=60 Users=daemon,root "
+	               "Nodes=n1");
 	id = real_submit(&real, &spec);
 	r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB, .job_id = id));
 	assert_int_equal(r.n, 1);
@@ -437,7 +444,8 @@ static void test_every_field_of_a_job_arrives(void **state)
 	assert_value(line, "NumCPUs", "3");
 	assert_value(line, "Priority", "0");
 	assert_value(line, "Requeue", "0");
-	assert_non_null(strstr(line, strstr(line, " Exclusive=") ? " Exclusive=USER" : " OverSubscribe=USER")); /* 26.05 : 24.11 */
+	assert_non_null(strstr(line, strstr(line, " Exclusive=") ? " Exclusive=USER"
+	                                                         : " OverSubscribe=USER")); /* 26.05 : 24.11 */
 	assert_non_null(strstr(line, "h100:2"));
 	assert_non_null(strstr(line, extra));
 	real_cancel(&real, id);
@@ -454,7 +462,8 @@ static void test_a_job_runs_with_what_it_asked_for_and_ends_with_its_code(void *
 	const char *const env[] = { "PATH=/usr/bin:/bin", nasty, into, go };
 	struct job_spec spec = {
 		.name = "runs",
-		.script = "#!/bin/sh\nprintf '%s' \"$NASTY\" >\"$FILE\"\nwhile [ ! -e \"$GO\" ]; do sleep 0.1; done\nexit 3\n",
+		.script = "#!/bin/sh\nprintf '%s' \"$NASTY\" >\"$FILE\"\nwhile [ ! -e \"$GO\" ]; do sleep 0.1; "
+		          "done\nexit 3\n",
 		.partition = "high",
 		.env = env,
 		.n_env = 4,
@@ -518,7 +527,8 @@ static void test_a_signal_reaches_the_script(void **state)
 	const char *const env[] = { "PATH=/usr/bin:/bin", file };
 	struct job_spec spec = {
 		.name = "signal",
-		.script = "#!/bin/sh\ntrap 'echo usr1 >\"$FILE\"; exit 5' USR1\necho ready >\"$FILE\"\nsleep 600 &\nwait\n",
+		.script = "#!/bin/sh\ntrap 'echo usr1 >\"$FILE\"; exit 5' USR1\necho ready >\"$FILE\"\nsleep 600 "
+		          "&\nwait\n",
 		.env = env,
 		.n_env = 2,
 		.memory_mb = 100,
@@ -530,7 +540,8 @@ static void test_a_signal_reaches_the_script(void **state)
 
 	(void)state;
 	free(r.block);
-	REAL_WAIT(&real, 30, (buf_clear(&seen), buf_read_file(&seen, file + 5) == 0 && str_eq(buf_text(&seen), "ready\n")));
+	REAL_WAIT(&real, 30,
+	          (buf_clear(&seen), buf_read_file(&seen, file + 5) == 0 && str_eq(buf_text(&seen), "ready\n")));
 	real_expect(&real, ASK(.verb = SLURM_SIGNAL, .job_id = id, .signal = 0), SLURM_REFUSED, 0);
 	real_expect(&real, ASK(.verb = SLURM_SIGNAL, .job_id = id, .signal = SIGUSR1), SLURM_OK, 0);
 	r = real_await(&real, id, JOB_FAILED);
@@ -543,14 +554,16 @@ static void test_a_signal_reaches_the_script(void **state)
 
 static void test_a_waiting_job_is_changed(void **state)
 {
-	struct job_change change = { .what = JOB_CHANGE_EXTRA | JOB_CHANGE_EXCLUDED | JOB_CHANGE_COMMENT | JOB_CHANGE_REQUIRED |
-		                             JOB_CHANGE_TIME_LIMIT,
+	struct job_change change = { .what = JOB_CHANGE_EXTRA | JOB_CHANGE_EXCLUDED | JOB_CHANGE_COMMENT |
+		                             JOB_CHANGE_REQUIRED | JOB_CHANGE_TIME_LIMIT,
 		                     .extra = "ns/pod/uid: started",
 		                     .excluded = "n[1-2]",
 		                     .comment = "c $(x)",
 		                     .required = "n4",
 		                     .time_limit_min = 11 };
-	struct job_spec spec = { .name = "change", .script = "#!/bin/sh\n", .memory_mb = 10, .excluded = "n[1,3]", .required = "n2" };
+	struct job_spec spec = {
+		.name = "change", .script = "#!/bin/sh\n", .memory_mb = 10, .excluded = "n[1,3]", .required = "n2"
+	};
 	struct slurm_result r;
 	uint32_t id;
 
@@ -565,7 +578,8 @@ static void test_a_waiting_job_is_changed(void **state)
 	assert_text(r.jobs[0].comment, "c $(x)");
 	assert_int_equal(r.jobs[0].time_limit_min, 11);
 	free(r.block);
-	change = (struct job_change) { .what = JOB_CHANGE_EXCLUDED | JOB_CHANGE_PRIORITY | JOB_CHANGE_TIME_LIMIT | JOB_CHANGE_REQUIRED,
+	change = (struct job_change) { .what = JOB_CHANGE_EXCLUDED | JOB_CHANGE_PRIORITY | JOB_CHANGE_TIME_LIMIT |
+		                               JOB_CHANGE_REQUIRED,
 		                       .excluded = "",
 		                       .priority = 77,
 		                       .required = "n3",
@@ -618,7 +632,8 @@ static void test_what_slurm_refuses_is_told_in_its_own_words(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct slurm_result r = real_call(&real, ASK(.verb = SLURM_SUBMIT, .spec = &cases[i].spec));
 
-		if (r.outcome != SLURM_REFUSED || (cases[i].code && r.code != cases[i].code) || !strstr(r.message, cases[i].words))
+		if (r.outcome != SLURM_REFUSED || (cases[i].code && r.code != cases[i].code) ||
+		    !strstr(r.message, cases[i].words))
 			fail_msg("case %zu: outcome %d, code %d: %s", i, r.outcome, r.code, r.message);
 		assert_true(str_starts(r.message, "submit a: "));
 		assert_false(r.maybe_done);
@@ -634,9 +649,23 @@ static void test_what_slurm_refuses_is_told_in_its_own_words(void **state)
 static void test_strange_texts_come_back_unchanged_or_are_refused(void **state)
 {
 	static const char *const texts[] = {
-		"plain", "two words", "it's", "\"double\"", "back\\slash", "tab\there", "new\nline", "$(touch %s/pwned)",
-		"`touch %s/pwned`", "; touch %s/pwned", "' ; touch %s/pwned ; '", "%%j %%x %%s%%n", "ünïcode 漢字", "\x01\x02",
-		"a=b,c=d", "\xff\xfe not utf-8", "|&<>*?[]{}()!#~",
+		"plain",
+		"two words",
+		"it's",
+		"\"double\"",
+		"back\\slash",
+		"tab\there",
+		"new\nline",
+		"$(touch %s/pwned)",
+		"`touch %s/pwned`",
+		"; touch %s/pwned",
+		"' ; touch %s/pwned ; '",
+		"%%j %%x %%s%%n",
+		"ünïcode 漢字",
+		"\x01\x02",
+		"a=b,c=d",
+		"\xff\xfe not utf-8",
+		"|&<>*?[]{}()!#~",
 	};
 
 	(void)state;
@@ -667,7 +696,8 @@ static void test_strange_texts_come_back_unchanged_or_are_refused(void **state)
 
 static void test_array_records(void **state)
 {
-	_cleanup_free_ char *text = real_sh("sbatch --parsable -H -a 1-20%%2,30 --mem=10 -o /dev/null --wrap true"), *out = NULL;
+	_cleanup_free_ char *text = real_sh("sbatch --parsable -H -a 1-20%%2,30 --mem=10 -o /dev/null --wrap true"),
+	                    *out = NULL;
 	uint32_t id = (uint32_t)strtoul(text, NULL, 10), records = 0;
 	struct slurm_result r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB, .job_id = id));
 
@@ -829,7 +859,8 @@ static void test_the_doorbell_rings_when_a_job_ends(void **state)
 	REAL_WAIT(&real, 30, real.rings > before);
 	/* a ring says nothing: nobody's job changed, and the port goes on as before */
 	before = real.rings;
-	free(real_sh("python3 -c 'import socket; s=socket.create_connection((\"127.0.0.1\",%u)); s.send(b\"x\"*100000)' || true",
+	free(real_sh("python3 -c 'import socket; s=socket.create_connection((\"127.0.0.1\",%u)); "
+	             "s.send(b\"x\"*100000)' || true",
 	             slurm_bell_port(real.port)));
 	REAL_WAIT(&real, 30, real.rings > before);
 	real_expect(&real, ASK(.verb = SLURM_PING), SLURM_OK, 0);
@@ -884,8 +915,14 @@ static void test_the_poll_sees_a_job_come_start_and_end(void **state)
 
 static void test_hostlists_agree_with_scontrol(void **state)
 {
-	static const char *const lists[] = { "n1", "n[1-4]", "n[1-4,07],login", "a[01-12]", "a[001-003,5]b[1-2]", "x1,x2,x10",
-		                             "rack[1-2]node[08-11]", "a-b_c[9-11].d" };
+	static const char *const lists[] = { "n1",
+		                             "n[1-4]",
+		                             "n[1-4,07],login",
+		                             "a[01-12]",
+		                             "a[001-003,5]b[1-2]",
+		                             "x1,x2,x10",
+		                             "rack[1-2]node[08-11]",
+		                             "a-b_c[9-11].d" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
