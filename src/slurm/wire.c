@@ -403,6 +403,8 @@ static void get_payload(struct in *in, const struct payload *p, char *elements, 
 		inner += here * (size_t)p->inner->size;
 		left -= here;
 	}
+	if (left && !in->why)
+		in->why = "fewer inner elements than announced";
 }
 
 int wire_get_result(const void *body, size_t len, struct slurm_result *ret, struct err *err)
