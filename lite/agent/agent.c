@@ -302,11 +302,11 @@ int agent_main(int argc, char **argv)
 		_cleanup_buf_ struct buf help = BUF(16384);
 
 		args_help(args, ARRAY_LEN(args), &help);
-		printf("usage: sunk-lite agent --dir DIR --nodes LIST [FLAG...]\n\nStands for the kubelets of any number of Nodes: runs their "
+		printf("usage: sunk-lite-agent --dir DIR --nodes LIST [FLAG...]\n\nStands for the kubelets of any number of Nodes: runs their "
 		       "Pods as local processes.\nImages are not used: a container needs a command.\n\n%s",
 		       buf_text(&help));
 	} else if (r == 0) {
-		log_setup("sunk-lite agent", s.debug ? LOG_DEBUG : LOG_INFO, LOG_TEXT, STDERR_FILENO);
+		log_setup("sunk-lite-agent", s.debug ? LOG_DEBUG : LOG_INFO, LOG_TEXT, STDERR_FILENO);
 		a.loop = loop_new();
 		r = set_up(&a, &s, &err);
 		if (r == 0)
@@ -314,7 +314,7 @@ int agent_main(int argc, char **argv)
 		take_down(&a);
 	}
 	if (r < 0)
-		fprintf(stderr, "sunk-lite agent: %s\n", err_text(&err));
+		fprintf(stderr, "sunk-lite-agent: %s\n", err_text(&err));
 	args_done(args, ARRAY_LEN(args));
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,4 +5,4 @@
  */
 #pragma once
 
-int agent_main(int argc, char **argv); /* argv[0] is "agent" */
+int agent_main(int argc, char **argv);

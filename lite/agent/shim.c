@@ -524,6 +524,21 @@ static void set_up_boxes(struct shim *s, const struct box_spec *specs, uint32_t 
 	*ret_states = states;
 }
 
+/* Who to end, for those who have no agent: "PID STARTTIME", so that a pid used again is not taken for us. */
+static void write_pid(struct shim *s)
+{
+	_cleanup_free_ char *path = str_printf("%s/shim.pid", s->dir);
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	_cleanup_buf_ struct buf stat = BUF(4096);
+	unsigned long long started = 0;
+	const char *rest;
+
+	if (buf_read_file(&stat, "/proc/self/stat") < 0 || !(rest = strrchr(buf_text(&stat), ')')) ||
+	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1 ||
+	    dprintf(fd, "%d %llu\n", getpid(), started) < 0)
+		log_warn("cannot write %s", path);
+}
+
 static int load(struct shim *s, struct err *err)
 {
 	_cleanup_free_ char *path = str_printf("%s/spec.json", s->dir);
@@ -581,6 +596,7 @@ int shim_main(const char *dir)
 	if (r == 0)
 		r = listen_in_dir(&s, &err);
 	if (r == 0) {
+		write_pid(&s);
 		s.changed = true;
 		loop_set_timer(s.timer, loop_now(s.loop));
 		loop_run(s.loop);

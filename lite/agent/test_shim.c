@@ -152,7 +152,7 @@ static void pod_done(struct pod *p)
 	assert_true(p->state->ended);
 	free(p->state);
 	buf_done(&p->in);
-	for (const char *const *name = (const char *const[]){ "spec.json", "state.json", "sock", "log", "log2", "mark", "pid", NULL };
+	for (const char *const *name = (const char *const[]){ "spec.json", "state.json", "sock", "log", "log2", "mark", "pid", "shim.pid", NULL };
 	     *name; name++) {
 		char path[64];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "slurm/rpc.h"
 
+#include <stdio.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -155,8 +156,13 @@ static void answer_failure(const struct slurm_request *rq, enum slurm_outcome ou
 void rpc_fail(const struct slurm_request *rq, int code, struct buf *out)
 {
 	char *words = slurm_strerror(code);
+	_cleanup_free_ char *hinted = NULL;
 
-	answer_failure(rq, rpc_class(code, rq->verb), code, str_empty(words) ? "unknown error" : words, out);
+	if (str_empty(words))
+		words = (char *)"unknown error";
+	if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR) /* what a person can do about it */
+		words = hinted = str_printf("%s (does munged run on this host, with the cluster's key?)", words);
+	answer_failure(rq, rpc_class(code, rq->verb), code, words, out);
 }
 
 void rpc_refuse(const struct slurm_request *rq, const char *why, struct buf *out)
@@ -230,6 +236,8 @@ static void rpc_ping(const struct slurm_request *rq, struct buf *out)
 
 void rpc_init(const char *conf)
 {
+	/* libslurm may end the process here and does not say over which file: these are the words before its own */
+	fprintf(stderr, "reading %s\n", conf);
 	slurm_init(conf);
 }
 

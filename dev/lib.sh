@@ -1,0 +1,66 @@
+# shellcheck shell=sh
+# What the scripts that start processes share. Sourced, never run. The caller sets `me` (its name in messages).
+#
+# A process that was started is written down in a file as "PID STARTTIME", and is only ever ended when both still match:
+# a pid that the kernel gave to someone else meanwhile is left alone.
+
+: "${me:?set me before sourcing this}"
+
+say() { printf '%s: %s\n' "$me" "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+number() { # NAME VALUE MIN
+	case $2 in '' | *[!0-9]*) die "$1: '$2' is not a number" ;; esac
+	[ "$2" -ge "$3" ] || die "$1: at least $3"
+}
+
+start_time() { # of a pid, empty when it is gone; the name in stat may hold blanks and brackets
+	sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20
+}
+
+is_zombie() {
+	[ "$(sed -n 's/^.*) //p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f1)" = Z ]
+}
+
+proc_pid() { # FILE: the pid written there, when that process still runs
+	[ -r "$1" ] || return 0
+	read -r p_pid p_start <"$1" || return 0
+	if [ -n "$p_start" ] && [ "$(start_time "$p_pid")" = "$p_start" ] && ! is_zombie "$p_pid"; then printf '%s\n' "$p_pid"; fi
+}
+
+note_proc() { # FILE PID
+	printf '%s %s\n' "$2" "$(start_time "$2")" >"$1.new"
+	mv "$1.new" "$1"
+}
+
+end_proc() { # FILE [WHAT]: SIGTERM, SIGKILL after five seconds; waits until it is gone
+	e_pid=$(proc_pid "$1")
+	if [ -n "$e_pid" ]; then
+		kill -CONT "$e_pid" 2>/dev/null || true
+		kill -TERM "$e_pid" 2>/dev/null || true
+		e_n=0
+		while [ -n "$(proc_pid "$1")" ]; do
+			e_n=$((e_n + 1))
+			[ $e_n -ne 100 ] || kill -KILL "$e_pid" 2>/dev/null || true
+			[ $e_n -lt 200 ] || die "${2:-$1} (pid $e_pid) does not end"
+			sleep 0.05
+		done
+	fi
+	rm -f "$1" "$1.new"
+}
+
+# A port below the range that the kernel gives out by itself, the start of a free run of $1.
+free_ports() {
+	f_taken=$(ss -Hltn | awk '{ n = split($4, a, ":"); print a[n] }')
+	f_try=0
+	while [ $f_try -lt 50 ]; do
+		f_base=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 11000))
+		if ! printf '%s\n' "$f_taken" | awk -v a=$f_base -v b=$((f_base + $1)) '$1 >= a && $1 < b { exit 1 }'; then
+			f_try=$((f_try + 1))
+			continue
+		fi
+		printf '%s\n' $f_base
+		return
+	done
+	die "found no $1 free ports in a row"
+}
