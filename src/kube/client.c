@@ -241,6 +241,14 @@ static void use_view(struct kube_client *c, const struct cred_view *view)
 	}
 }
 
+/* In whole milliseconds, because messages tell it. */
+static usec_t time_left(const struct kube_call *call)
+{
+	usec_t left = call->deadline - now(call->client);
+
+	return call->deadline == USEC_NEVER ? USEC_NEVER : (left + USEC_MSEC - 1) / USEC_MSEC * USEC_MSEC;
+}
+
 static void call_send(struct kube_call *call, const struct cred_view *view)
 {
 	struct kube_client *c = call->client;
@@ -253,7 +261,7 @@ static void call_send(struct kube_call *call, const struct cred_view *view)
 		.body_len = call->body_len,
 		.tls = &view->tls,
 		.connect_timeout = CONNECT_TIMEOUT,
-		.timeout = call->deadline - now(c),
+		.timeout = time_left(call),
 		.idle_timeout = call->o.idle_timeout,
 		.body_max = call->o.body_max || call->o.chunk ? call->o.body_max : KUBE_BODY_MAX,
 		.compressed = call->o.compressed,
