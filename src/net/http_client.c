@@ -299,11 +299,12 @@ static void settle(struct http_client *c)
 	struct link *l;
 
 	assert(!c->in_curl);
-	while ((l = list_take_head(&c->cancelled)))
-		call_free(LIST_ITEM(l, struct http_call, link));
+	LIST_EACH (cancelled, &c->cancelled)
+		call_free(LIST_ITEM(cancelled, struct http_call, link));
 	while ((l = list_take_head(&c->waiting)))
 		begin(LIST_ITEM(l, struct http_call, link));
 	while ((l = list_take_head(&c->ended))) {
+		assert(c->ended.next != l); /* what static analysis cannot see */
 		if (!tell(LIST_ITEM(l, struct http_call, link)))
 			return;
 	}

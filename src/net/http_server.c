@@ -316,39 +316,48 @@ size_t http_server_parked(const struct http_server *s)
 	return s->n_parked;
 }
 
+/* A socket that listens there, or -errno. */
+static int listening_socket(const struct addrinfo *a, uint16_t *ret_port)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} bound = { 0 };
+	const int on = 1, off = 0;
+	socklen_t len = sizeof(bound);
+	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0 ||
+	    getsockname(fd, &bound.any, &len) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	*ret_port = ntohs(bound.any.sa_family == AF_INET6 ? bound.six.sin6_port : bound.four.sin_port);
+	return fd;
+}
+
 static int listen_on(const struct http_server_options *o, uint16_t *ret_port, struct err *err)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
 		                  .ai_socktype = SOCK_STREAM };
-	const int on = 1, off = 0;
-	struct sockaddr_storage bound;
-	socklen_t len = sizeof(bound);
-	_cleanup_fd_ int fd = -1;
 	struct addrinfo *a;
 	char port[8];
-	int r;
+	int fd;
 
 	snprintf(port, sizeof(port), "%u", o->port);
 	if (getaddrinfo(o->address, port, &hints, &a) != 0)
 		return err_set(err, -EINVAL, "cannot listen on '%.100s': this is no IP address",
 		               str_or(o->address, ""));
-	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (fd >= 0 && a->ai_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	r = fd < 0 || bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0 ||
-	                    getsockname(fd, (struct sockaddr *)&bound, &len) < 0
-	            ? -errno
-	            : 0;
+	fd = listening_socket(a, ret_port);
 	freeaddrinfo(a);
-	if (r < 0)
-		return err_errno(err, r, "cannot listen on %s port %u", o->address, o->port);
-	*ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-	                                              : ((struct sockaddr_in *)&bound)->sin_port);
-	r = fd;
-	fd = -1;
-	return r;
+	return fd < 0 ? err_errno(err, fd, "cannot listen on %s port %u", o->address, o->port) : fd;
 }
 
 /* The descriptor is libmicrohttpd's from here on, also when it fails. */

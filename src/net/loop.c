@@ -101,26 +101,26 @@ struct loop *loop_new(void)
 
 static void free_fds(struct link *list)
 {
-	struct link *link;
+	LIST_EACH (l, list) {
+		struct loop_fd *f = LIST_ITEM(l, struct loop_fd, link);
 
-	while ((link = list_take_head(list)))
-		free(LIST_ITEM(link, struct loop_fd, link));
+		link_remove(l);
+		free(f);
+	}
 }
 
 void loop_free(struct loop *l)
 {
-	struct link *link;
-
 	if (!l)
 		return;
 	assert(!l->in_round);
-	while ((link = list_take_head(&l->children))) {
+	LIST_EACH (link, &l->children) {
 		struct child *c = LIST_ITEM(link, struct child, link);
 
 		close(c->fd);
 		free(c);
 	}
-	while ((link = list_take_head(&l->timers)))
+	LIST_EACH (link, &l->timers)
 		free(LIST_ITEM(link, struct loop_timer, all));
 	free_fds(&l->fds);
 	free_fds(&l->removed);

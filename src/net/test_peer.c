@@ -91,7 +91,7 @@ static void *accept_all(void *arg)
 		struct peer_conn *c = &p->conns[n];
 		int r;
 
-		*c = (struct peer_conn) { .peer = p, .number = n, .fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC) };
+		*c = (struct peer_conn) { .peer = p, .number = n, .fd = accept(p->fd, NULL, NULL) };
 		if (c->fd < 0)
 			break;
 		r = pthread_create(&c->thread, NULL, serve_one, c);

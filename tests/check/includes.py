@@ -21,6 +21,7 @@ LIBRARIES = {
     "cmocka.h": "cmocka",
     "curl": "curl",
     "microhttpd.h": "microhttpd",
+    "nghttp2": "nghttp2",
     "openssl": "openssl",
     "slurm": "slurm",
     "yaml.h": "yaml",
