@@ -295,10 +295,10 @@ static int run_resource(struct call *c, const struct accept *a, struct status *s
 	if (r < 0)
 		return r;
 	if (str_eq(a->as, "Table"))
-		c->view = VIEW_TABLE;
+		c->form = FORM_TABLE;
 	else if (str_starts(a->as, "PartialObjectMetadata"))
-		c->view = VIEW_PARTIAL;
-	c->view_version = a->version;
+		c->form = FORM_PARTIAL;
+	c->form_version = a->version;
 	allowed = c->sub ? c->sub->verbs : c->kind->verbs;
 	if (c->kind->namespaced && !*c->route.ns)
 		allowed &= VERB_LIST | VERB_WATCH;
@@ -376,7 +376,7 @@ bool api_settle(void *lite)
 {
 	struct lite *l = lite;
 
-	if (l->sync && store_pending(l->store))
+	if (l->sync && db_pending(l->db))
 		return false; /* the commit of this round lets it go */
 	return lite_commit(l);
 }

@@ -128,7 +128,7 @@ static bool binding_allows(struct lite *l, const struct item *i, const struct us
 static bool bindings_allow(struct lite *l, const char *plural, const char *ns, const struct user *u, const struct access *a)
 {
 	size_t n;
-	struct item *const *span = store_span(lite_collection(l, kind_builtin(RBAC, plural)), ns, NULL, &n);
+	struct item *const *span = db_span(lite_collection(l, kind_builtin(RBAC, plural)), ns, NULL, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (binding_allows(l, span[i], u, a))

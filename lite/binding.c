@@ -4,6 +4,7 @@
  */
 #include "base/str.h"
 #include "lite/binding.h"
+#include "lite/condition.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
 #include "lite/subs.h"

@@ -12,13 +12,13 @@
 #include "lite/route.h"
 #include "lite/server.h"
 #include "lite/status.h"
-#include "lite/store.h"
+#include "lite/db.h"
 #include "lite/web.h"
 
 #define BODY_MAX ((size_t)3 << 20)
 #define ANSWER_MAX ((size_t)1 << 30)
 
-enum view { VIEW_OBJECT, VIEW_TABLE, VIEW_PARTIAL };
+enum form { FORM_OBJECT, FORM_TABLE, FORM_PARTIAL };
 
 struct call {
 	struct lite *lite;
@@ -27,8 +27,8 @@ struct call {
 	const struct user *user;
 	const struct kind *kind;
 	const struct subresource *sub; /* NULL: the object itself */
-	enum view view;
-	const char *view_version; /* of meta.k8s.io */
+	enum form form;
+	const char *form_version; /* of meta.k8s.io */
 	struct warnings warnings;
 	bool lose_answer; /* a fault: the effect happens, the answer does not */
 };

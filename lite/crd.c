@@ -9,7 +9,7 @@
 #include "lite/crd_schema.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
-#include "lite/store.h"
+#include "lite/db.h"
 #include "lite/watch.h"
 
 #define VERSIONS_MAX 16
@@ -96,7 +96,7 @@ struct crds *crds_new(struct lite *l)
 	c->listener.changed = changed;
 	for (size_t i = 0; i < collection->n; i++)
 		take_up(c, collection->items[i], false);
-	store_listen(&collection->listeners, &c->listener);
+	db_listen(&collection->listeners, &c->listener);
 	return c;
 }
 

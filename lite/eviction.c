@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "json/json.h"
+#include "lite/condition.h"
 #include "lite/eviction.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
@@ -49,7 +50,7 @@ static bool covers(const struct item *budget, yyjson_val *pod)
 static int find_budget(struct lite *l, const char *ns, yyjson_val *pod, struct item **ret, struct status *st)
 {
 	size_t n;
-	struct item *const *span = store_span(lite_collection(l, kind_builtin("policy", "poddisruptionbudgets")), ns, NULL, &n);
+	struct item *const *span = db_span(lite_collection(l, kind_builtin("policy", "poddisruptionbudgets")), ns, NULL, &n);
 
 	*ret = NULL;
 	for (size_t i = 0; i < n; i++) {

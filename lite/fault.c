@@ -315,9 +315,9 @@ static void compact(struct faults *f, const struct rule *r)
 	size_t i = 0;
 
 	lite_commit(f->lite);
-	while ((c = map_next(&f->lite->store->collections, &i)))
+	while ((c = map_next(&f->lite->db->collections, &i)))
 		if (str_eq(r->resource, "*") || str_eq(r->resource, c->name))
-			store_forget(f->lite->store, c);
+			db_forget(f->lite->db, c);
 }
 
 /* Turns a rule on: what it does to what is there happens now; only what also waits for calls is kept. */

@@ -69,7 +69,7 @@ static void add_item(const struct call *c, const struct item *i, bool in_list, s
 	size_t head = convert_head(c->kind, i->text);
 	yyjson_mut_val *root;
 
-	if (c->view == VIEW_OBJECT && head > 0) {
+	if (c->form == FORM_OBJECT && head > 0) {
 		if (in_list && !kind_is_custom(c->kind)) {
 			buf_add_char(out, '{');
 			buf_add(out, i->text + head, i->len - head);
@@ -83,7 +83,7 @@ static void add_item(const struct call *c, const struct item *i, bool in_list, s
 	} else {
 		doc = reg_doc(c->kind, i);
 		root = yyjson_mut_doc_get_root(doc);
-		if (c->view == VIEW_OBJECT) {
+		if (c->form == FORM_OBJECT) {
 			if (in_list && !kind_is_custom(c->kind)) {
 				obj_drop(root, "kind");
 				obj_drop(root, "apiVersion");
@@ -93,25 +93,25 @@ static void add_item(const struct call *c, const struct item *i, bool in_list, s
 		}
 		read = yyjson_mut_doc_imut_copy(doc, NULL);
 	}
-	if (c->view == VIEW_TABLE)
+	if (c->form == FORM_TABLE)
 		table_add_row(c->kind, yyjson_doc_get_root(read), include_of(c), lite_now(c->lite), out);
 	else
-		table_add_partial(yyjson_doc_get_root(read), c->view_version, out);
+		table_add_partial(yyjson_doc_get_root(read), c->form_version, out);
 }
 
 int call_item(struct call *c, int code, const struct item *i)
 {
 	_cleanup_buf_ struct buf out = BUF(ANSWER_MAX);
 
-	if (c->view == VIEW_TABLE) {
-		buf_printf(&out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->view_version);
+	if (c->form == FORM_TABLE) {
+		buf_printf(&out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->form_version);
 		call_add_meta(&out, i->rv, NULL, 0);
 		buf_add_str(&out, ",\"columnDefinitions\":");
 		table_add_columns(c->kind, &out);
 		buf_add_str(&out, ",\"rows\":[");
 	}
 	add_item(c, i, false, &out);
-	if (c->view == VIEW_TABLE)
+	if (c->form == FORM_TABLE)
 		buf_add_str(&out, "]}");
 	return call_json(c, code, &out);
 }
@@ -155,7 +155,7 @@ static int invalid_match(struct status *st, enum cause_type type, const char *va
 static int parse_rv(const struct call *c, struct list_query *q, struct status *st)
 {
 	const char *text = call_query(c, "resourceVersion"), *match = call_query(c, "resourceVersionMatch");
-	uint64_t now = c->lite->store->rv;
+	uint64_t now = c->lite->db->rv;
 	int64_t rv = 0;
 
 	if (match && !text)
@@ -197,7 +197,7 @@ static int parse_continue(const struct call *c, struct list_query *q, struct sta
 	if (r < 0)
 		return r;
 	q->continued = true;
-	q->rv = c->lite->store->rv;
+	q->rv = c->lite->db->rv;
 	if (q->token.rv > 0) {
 		q->at_rv = true;
 		q->rv = (uint64_t)q->token.rv;
@@ -244,15 +244,15 @@ static void add_list_head(const struct call *c, struct buf *out)
 {
 	char version[256];
 
-	switch (c->view) {
-	case VIEW_TABLE:
-		buf_printf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->view_version);
+	switch (c->form) {
+	case FORM_TABLE:
+		buf_printf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->form_version);
 		break;
-	case VIEW_PARTIAL:
+	case FORM_PARTIAL:
 		buf_printf(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":",
-			   c->view_version);
+			   c->form_version);
 		break;
-	case VIEW_OBJECT:
+	case FORM_OBJECT:
 		kind_api_version(c->kind, version, sizeof(version));
 		if (kind_is_custom(c->kind))
 			buf_printf(out, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":", version, c->kind->list);
@@ -264,7 +264,7 @@ static void add_list_head(const struct call *c, struct buf *out)
 
 static void add_list_open(const struct call *c, struct buf *out)
 {
-	if (c->view == VIEW_TABLE) {
+	if (c->form == FORM_TABLE) {
 		buf_add_str(out, ",\"columnDefinitions\":");
 		table_add_columns(c->kind, out);
 		buf_add_str(out, ",\"rows\":[");
@@ -301,10 +301,10 @@ int verb_list(struct call *c, struct status *st)
 	if (r < 0)
 		return r;
 	if (q.at_rv) {
-		r = store_span_at(collection, q.rv, c->route.ns, q.from, &owned, &n);
+		r = db_span_at(collection, q.rv, c->route.ns, q.from, &owned, &n);
 		span = owned;
 	} else {
-		span = store_span(collection, c->route.ns, q.from, &n);
+		span = db_span(collection, c->route.ns, q.from, &n);
 		narrow_to_name(c, &q, &span, &n, &one);
 	}
 	if (r < 0)

@@ -19,7 +19,7 @@
 
 struct collection *lite_collection(struct lite *l, const struct kind *k)
 {
-	return store_collection(l->store, k->stored_as);
+	return db_collection(l->db, k->stored_as);
 }
 
 yyjson_doc *reg_read(const struct item *i)
@@ -43,7 +43,7 @@ yyjson_mut_doc *reg_doc(const struct kind *k, const struct item *i)
 
 struct item *reg_get(struct lite *l, const struct kind *k, const char *ns, const char *name)
 {
-	return store_get(lite_collection(l, k), k->namespaced ? ns : NULL, name);
+	return db_get(lite_collection(l, k), k->namespaced ? ns : NULL, name);
 }
 
 int reg_find(struct lite *l, const struct kind *k, const char *ns, const char *name, struct item **ret, struct status *st)
@@ -149,11 +149,11 @@ static struct item *put(struct lite *l, const struct kind *k, const char *ns, co
 	if (!k->namespaced)
 		ns = NULL;
 	if (!dry_run)
-		set_rv(doc, store_next_rv(l->store));
+		set_rv(doc, db_next_rv(l->db));
 	text = stored_text(k, doc, &len);
 	if (dry_run)
 		return item_new(ns, name, text, len, 0);
-	return item_ref(store_put(lite_collection(l, k), ns, name, text, len));
+	return item_ref(db_put(lite_collection(l, k), ns, name, text, len));
 }
 
 /* Removes it; watchers see the document as it went. */
@@ -163,10 +163,10 @@ static struct item *take_out(struct lite *l, const struct kind *k, const struct 
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 
-	set_rv(doc, store_next_rv(l->store));
+	set_rv(doc, db_next_rv(l->db));
 	text = stored_text(k, doc, &len);
-	store_delete(c, old, text, len);
-	return item_ref(store_event(c, c->next - 1)->item);
+	db_delete(c, old, text, len);
+	return item_ref(db_event(c, c->next - 1)->item);
 }
 
 /* ---- create ---- */

@@ -16,7 +16,7 @@
 #include "lite/patches.h"
 #include "lite/server.h"
 #include "lite/status.h"
-#include "lite/store.h"
+#include "lite/db.h"
 
 #define NAME_SUFFIX 5 /* characters that generateName adds */
 

@@ -20,11 +20,12 @@
 #include "lite/api.h"
 #include "lite/auth.h"
 #include "lite/boot.h"
+#include "lite/control/control.h"
 #include "lite/crd.h"
 #include "lite/fault.h"
 #include "lite/pki.h"
 #include "lite/server.h"
-#include "lite/store.h"
+#include "lite/db.h"
 #include "lite/watch.h"
 
 #define FILE_MAX 65536
@@ -33,6 +34,7 @@
 struct settings {
 	char *dir, *address, *tokens;
 	int64_t port, seed;
+	usec_t node_grace;
 	bool no_journal, sync, no_controllers, verbose;
 };
 
@@ -50,20 +52,19 @@ bool lite_commit(struct lite *l)
 {
 	struct err err = { 0 };
 
-	if (!l->failed && store_commit(l->store, &err) < 0) {
+	if (!l->failed && db_commit(l->db, &err) < 0) {
 		log_error("the journal cannot be written, stopping: %s", err_text(&err));
 		l->failed = true;
 		loop_stop(l->loop);
 	}
+	if (!l->failed && l->sync && l->web)
+		web_release(l->web); /* answers that waited for this */
 	return !l->failed;
 }
 
 static void commit_now(void *arg)
 {
-	struct lite *l = arg;
-
-	if (lite_commit(l) && l->sync)
-		web_release(l->web);
+	lite_commit(arg);
 }
 
 static void commit_wanted(void *arg)
@@ -78,7 +79,7 @@ static void tidy(void *arg)
 	struct server *s = arg;
 	struct err err = { 0 };
 
-	if (store_tidy(s->lite.store, &err) < 0)
+	if (db_tidy(s->lite.db, &err) < 0)
 		log_warn("the journal could not be rewritten: %s", err_text(&err));
 	loop_set_timer(s->tidy, usec_add(loop_now(s->lite.loop), TIDY_SPAN));
 }
@@ -216,13 +217,13 @@ static int open_store(struct server *s, struct err *err)
 	uint64_t cut = 0;
 	int r;
 
-	l->store = store_new();
-	l->store->wake = commit_wanted;
-	l->store->wake_arg = l;
+	l->db = db_new();
+	l->db->wake = commit_wanted;
+	l->db->wake_arg = l;
 	l->sync = s->set.sync && !s->set.no_journal;
 	if (s->set.no_journal)
 		return 0;
-	r = store_open_journal(l->store, path, s->set.sync, &cut, err);
+	r = db_open_journal(l->db, path, s->set.sync, &cut, err);
 	if (r == 0 && cut > 0)
 		log_warn("%s ended in the middle of a change that was never answered: %llu bytes cut off", path,
 			 (unsigned long long)cut);
@@ -265,6 +266,8 @@ static int open_server(struct server *s, struct err *err)
 	boot_objects(l);
 	if (!lite_commit(l))
 		return err_set(err, -EIO, "the journal cannot be written");
+	if (!s->set.no_controllers)
+		l->control = control_new(l, &(struct control_options) { .node_grace = s->set.node_grace, .ca_pem = s->pki.ca_pem });
 	r = open_web(s, err);
 	if (r < 0)
 		return r;
@@ -281,13 +284,14 @@ static void close_server(struct server *s)
 	if (s->lock >= 0)
 		unlink(ready);
 	faults_free(l->faults);
-	web_free(l->web);
+	web_free(TAKE_PTR(l->web));
+	control_free(TAKE_PTR(l->control));
 	watches_free(TAKE_PTR(l->watches));
 	crds_free(l->crds);
 	auth_free(l->auth);
-	if (l->store && !l->failed)
-		store_commit(l->store, NULL);
-	store_free(l->store);
+	if (l->db && !l->failed)
+		db_commit(l->db, NULL);
+	db_free(l->db);
 	kinds_done(&l->kinds);
 	pki_done(&s->pki);
 	if (l->loop) {
@@ -319,7 +323,7 @@ static int run(struct settings *set, bool *ret_again)
 		_cleanup_free_ char *url = url_of(&s);
 
 		log_info("serving at %s, %zu kinds, resourceVersion %llu", url, s.lite.kinds.n,
-			 (unsigned long long)s.lite.store->rv);
+			 (unsigned long long)s.lite.db->rv);
 		loop_run(s.lite.loop);
 		if (s.lite.failed)
 			r = -EIO;
@@ -338,7 +342,7 @@ static int run(struct settings *set, bool *ret_again)
 
 int serve_main(int argc, char **argv)
 {
-	struct settings set = { .address = mem_strdup("127.0.0.1") };
+	struct settings set = { .address = mem_strdup("127.0.0.1"), .node_grace = 40 * USEC_SEC };
 	bool help = false, again = true;
 	struct arg args[] = {
 		{ .flag = "dir", .type = ARG_STRING, .value = &set.dir, .unit = "DIR", .help = "Where state, keys and the kubeconfig live; made when missing." },
@@ -348,6 +352,7 @@ int serve_main(int argc, char **argv)
 		{ .flag = "no-journal", .type = ARG_BOOL, .value = &set.no_journal, .help = "Keep nothing on disk: a restart begins empty." },
 		{ .flag = "sync", .type = ARG_BOOL, .value = &set.sync, .help = "Answer a write only when it is on the disk, not just with the kernel: survives a power cut." },
 		{ .flag = "no-controllers", .type = ARG_BOOL, .value = &set.no_controllers, .help = "The API alone: no scheduler, no garbage collection, no workloads." },
+		{ .flag = "node-grace", .type = ARG_DURATION, .value = &set.node_grace, .help = "A Node whose lease was not renewed for this long is no longer known to be ready; 0 never." },
 		{ .flag = "seed", .type = ARG_INT, .value = &set.seed, .max = INT64_MAX, .unit = "N", .help = "Seed of generated names; 0 draws one." },
 		{ .flag = "verbose", .type = ARG_BOOL, .value = &set.verbose, .help = "Log more." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &help, .help = "Show this." },

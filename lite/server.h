@@ -12,7 +12,7 @@
 #include "lite/kinds.h"
 #include "net/loop.h"
 
-struct store;
+struct db;
 struct collection;
 struct web;
 struct auth;
@@ -25,7 +25,7 @@ struct lite {
 	struct loop *loop;
 	const struct clock *clock;
 	struct rng rng; /* names and jitter; seeded in tests */
-	struct store *store;
+	struct db *db;
 	struct kinds kinds;
 	struct crds *crds;
 	struct auth *auth;

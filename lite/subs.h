@@ -11,8 +11,3 @@ int sub_eviction(struct call *c, struct status *st); /* pods/x/eviction */
 int sub_scale(struct call *c, struct status *st);    /* deployments/x/scale, … */
 int sub_finalize(struct call *c, struct status *st); /* namespaces/x/finalize */
 int sub_log(struct call *c, struct status *st);      /* pods/x/log */
-
-/* Sets a condition of status.conditions by its type; its transition time moves when its status does. reason and message
- * may be NULL. Returns whether anything changed. */
-bool set_condition(yyjson_mut_doc *doc, const char *type, const char *status, const char *reason, const char *message,
-		   usec_t now);

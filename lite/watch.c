@@ -40,8 +40,8 @@ struct watch {
 	const struct kind *kind;
 	char *ns;
 	struct selector *labels, *fields;
-	enum view view;
-	char view_version[16];
+	enum form form;
+	char form_version[16];
 	enum table_include include;
 	bool columns_sent;
 
@@ -93,7 +93,7 @@ static bool change_for(const struct watch *w, const struct event *e, enum change
 static void add_table(struct watch *w, yyjson_val *root, uint64_t rv)
 {
 	buf_add_str(&w->out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/");
-	buf_printf(&w->out, "%s\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"columnDefinitions\":", w->view_version,
+	buf_printf(&w->out, "%s\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"columnDefinitions\":", w->form_version,
 		   (unsigned long long)rv);
 	if (w->columns_sent)
 		buf_add_str(&w->out, "null");
@@ -122,20 +122,20 @@ static void add_object(struct watch *w, const struct item *i, uint64_t rv)
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
 	_cleanup_doc_ yyjson_doc *read = NULL;
 
-	if (w->view == VIEW_OBJECT && rv == i->rv && convert_same(w->kind, i->text)) {
+	if (w->form == FORM_OBJECT && rv == i->rv && convert_same(w->kind, i->text)) {
 		buf_add(&w->out, i->text, i->len);
 		return;
 	}
 	doc = doc_at(w, i, rv);
-	if (w->view == VIEW_OBJECT) {
+	if (w->form == FORM_OBJECT) {
 		obj_add_text(&w->out, yyjson_mut_doc_get_root(doc));
 		return;
 	}
 	read = yyjson_mut_doc_imut_copy(doc, NULL);
-	if (w->view == VIEW_TABLE)
+	if (w->form == FORM_TABLE)
 		add_table(w, yyjson_doc_get_root(read), rv);
 	else
-		table_add_partial(yyjson_doc_get_root(read), w->view_version, &w->out);
+		table_add_partial(yyjson_doc_get_root(read), w->form_version, &w->out);
 }
 
 static void add_event(struct watch *w, enum change change, const struct item *i, uint64_t rv)
@@ -150,19 +150,19 @@ static void add_event(struct watch *w, enum change change, const struct item *i,
 static void add_bookmark(struct watch *w, bool initial_end)
 {
 	const char *mark = initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "";
-	uint64_t rv = w->all->lite->store->rv;
+	uint64_t rv = w->all->lite->db->rv;
 	char version[256];
 
 	rv = MAX_OF(rv, w->min_rv);
 	buf_add_str(&w->out, "{\"type\":\"BOOKMARK\",\"object\":");
-	if (w->view == VIEW_TABLE)
+	if (w->form == FORM_TABLE)
 		add_table(w, NULL, rv);
 	else
 		buf_printf(&w->out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s}%s}",
-			   w->view == VIEW_PARTIAL ? "PartialObjectMetadata" : w->kind->kind,
-			   w->view == VIEW_PARTIAL ? "meta.k8s.io/v1" : kind_api_version(w->kind, version, sizeof(version)),
+			   w->form == FORM_PARTIAL ? "PartialObjectMetadata" : w->kind->kind,
+			   w->form == FORM_PARTIAL ? "meta.k8s.io/v1" : kind_api_version(w->kind, version, sizeof(version)),
 			   (unsigned long long)rv, mark,
-			   w->view == VIEW_OBJECT && str_eq(w->kind->kind, "Pod") ? ",\"spec\":{\"containers\":null},\"status\":{}" :
+			   w->form == FORM_OBJECT && str_eq(w->kind->kind, "Pod") ? ",\"spec\":{\"containers\":null},\"status\":{}" :
 										    "");
 	buf_add_str(&w->out, "}\n");
 }
@@ -203,7 +203,7 @@ static void fill(struct watch *w)
 		w->tell_initial_end = false;
 	}
 	while (w->state == OPEN && w->next < c->told && w->out.len < FILL_BYTES) {
-		e = store_event(c, w->next);
+		e = db_event(c, w->next);
 		if (!e) { /* too slow: the history has passed it */
 			w->state = ENDED;
 			break;
@@ -336,7 +336,7 @@ static struct hub *hub_of(struct watches *all, struct collection *c)
 	h->collection = c;
 	h->listener.changed = changed;
 	link_init(&h->watches);
-	store_listen(&c->listeners, &h->listener);
+	db_listen(&c->listeners, &h->listener);
 	map_put(&all->hubs, c->name, h);
 	return h;
 }
@@ -399,7 +399,7 @@ static int parse_start(const struct call *c, struct start *s, struct status *st)
 static void take_initial(struct watch *w)
 {
 	size_t n;
-	struct item *const *span = store_span(w->hub->collection, w->ns, NULL, &n);
+	struct item *const *span = db_span(w->hub->collection, w->ns, NULL, &n);
 
 	w->initial = mem_alloc_n(n, sizeof(struct item *));
 	for (size_t i = 0; i < n; i++)
@@ -413,9 +413,9 @@ static void seek(struct watch *w, uint64_t rv)
 	const struct collection *c = w->hub->collection;
 
 	w->min_rv = rv;
-	if (store_seek(c, rv, &w->next) < 0)
+	if (db_seek(c, rv, &w->next) < 0)
 		w->state = EXPIRED;
-	else if (rv > c->store->rv)
+	else if (rv > c->db->rv)
 		w->next = c->told;
 }
 
@@ -455,8 +455,8 @@ int verb_watch(struct call *c, struct status *st)
 	w->ns = mem_strdup(c->route.ns);
 	w->labels = labels;
 	w->fields = fields;
-	w->view = c->view;
-	str_copy(w->view_version, sizeof(w->view_version), str_or(c->view_version, "v1"));
+	w->form = c->form;
+	str_copy(w->form_version, sizeof(w->form_version), str_or(c->form_version, "v1"));
 	w->include = str_eq(call_query(c, "includeObject"), "Object") ? TABLE_OBJECT :
 		     str_eq(call_query(c, "includeObject"), "None")   ? TABLE_NONE :
 									TABLE_METADATA;

@@ -290,7 +290,7 @@ static int find_targets(struct call *c, struct targets *t, struct status *st)
 	r = call_selectors(c, &labels, &fields, st);
 	if (r < 0)
 		return r;
-	span = store_span(lite_collection(c->lite, c->kind), c->route.ns, NULL, &n);
+	span = db_span(lite_collection(c->lite, c->kind), c->route.ns, NULL, &n);
 	t->keys = mem_alloc_n(n, sizeof(char *));
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_doc_ yyjson_doc *doc = labels || fields ? reg_read(span[i]) : NULL;
@@ -333,7 +333,7 @@ int verb_deletecollection(struct call *c, struct status *st)
 	}
 	buf_printf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":", c->kind->list,
 		   kind_api_version(c->kind, version, sizeof(version)));
-	call_add_meta(&out, c->lite->store->rv, NULL, 0);
+	call_add_meta(&out, c->lite->db->rv, NULL, 0);
 	buf_printf(&out, ",\"items\":[%s]}", buf_text(&rows));
 	return call_json(c, 200, &out);
 }

@@ -4,7 +4,7 @@
  * resourceVersions for all; and for each collection the last changes, for watches and for lists of an earlier moment. One
  * thread, no locks.
  *
- * A change is in the collections at once, in the journal and with the listeners at store_commit(). Until then nobody outside
+ * A change is in the collections at once, in the journal and with the listeners at db_commit(). Until then nobody outside
  * may learn of it. An object never changes: a new version is a new object, and whoever holds a reference to the old
  * one keeps it.
  */
@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "lite/journal.h"
 
-#define STORE_KEY_MAX JOURNAL_NAME_MAX
+#define DB_KEY_MAX JOURNAL_NAME_MAX
 #define HISTORY_EVENTS_MAX 8192            /* changes kept per collection */
 #define HISTORY_BYTES_MAX ((size_t)12 << 20) /* and their text */
 
@@ -53,7 +53,7 @@ struct event {
 };
 
 struct collection {
-	struct store *store;
+	struct db *db;
 	char *name; /* "pods", "leases.coordination.k8s.io" */
 	struct item **items; /* ordered by key */
 	size_t n, size;
@@ -70,7 +70,7 @@ struct collection {
 	struct link listeners;
 };
 
-struct store {
+struct db {
 	struct map collections;
 	uint64_t rv;
 	uint64_t start; /* rv: older changes are in no history */
@@ -89,45 +89,45 @@ struct listener {
 	void (*changed)(struct listener *l, struct collection *c, const struct event *e);
 };
 
-struct store *store_new(void);
-void store_free(struct store *s);
-DEFINE_FREEP(struct store, store_free)
+struct db *db_new(void);
+void db_free(struct db *s);
+DEFINE_FREEP(struct db, db_free)
 
 /* Replays the journal at path into the (still empty) store and keeps it from now on. */
-int store_open_journal(struct store *s, const char *path, bool sync, uint64_t *ret_cut, struct err *err);
+int db_open_journal(struct db *s, const char *path, bool sync, uint64_t *ret_cut, struct err *err);
 
-struct collection *store_collection(struct store *s, const char *name); /* made when missing */
-void store_listen(struct link *listeners, struct listener *l); /* to store->listeners or collection->listeners */
+struct collection *db_collection(struct db *s, const char *name); /* made when missing */
+void db_listen(struct link *listeners, struct listener *l); /* to store->listeners or collection->listeners */
 
 /* The resourceVersion that the next change gets; its text must carry it. */
-uint64_t store_next_rv(const struct store *s);
+uint64_t db_next_rv(const struct db *s);
 
 /* Creates or replaces. ns NULL or "": no namespace. The text is copied. Returns the stored object (borrowed). */
-struct item *store_put(struct collection *c, const char *ns, const char *name, const char *text, size_t len);
+struct item *db_put(struct collection *c, const char *ns, const char *name, const char *text, size_t len);
 
 /* Removes; text is the object as watchers see it go, with the next resourceVersion. It must exist. */
-void store_delete(struct collection *c, const struct item *o, const char *text, size_t len);
+void db_delete(struct collection *c, const struct item *o, const char *text, size_t len);
 
 /* Writes the journal and tells the listeners. An error is final: what was not committed must not be answered. */
-int store_commit(struct store *s, struct err *err);
-bool store_pending(const struct store *s);
+int db_commit(struct db *s, struct err *err);
+bool db_pending(const struct db *s);
 
 /* Rewrites the journal when it has grown far over what is alive. */
-int store_tidy(struct store *s, struct err *err);
+int db_tidy(struct db *s, struct err *err);
 
-struct item *store_get(const struct collection *c, const char *ns, const char *name); /* borrowed; NULL */
+struct item *db_get(const struct collection *c, const char *ns, const char *name); /* borrowed; NULL */
 
 /* The objects of a namespace (or all) from key `from` on ("" or NULL: all), in order, now. Borrowed, valid until the
  * next change. */
-struct item *const *store_span(const struct collection *c, const char *ns, const char *from, size_t *ret_n);
+struct item *const *db_span(const struct collection *c, const char *ns, const char *from, size_t *ret_n);
 
 /* The same as of an earlier moment: -ESTALE when the history does not reach back. The array is the caller's, the
  * objects are borrowed as above. */
-int store_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n);
+int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n);
 
 /* The number of the first change after rv; -ESTALE when some may be missing. */
-int store_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number);
-const struct event *store_event(const struct collection *c, uint64_t number); /* NULL: no longer, or not yet, there */
+int db_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number);
+const struct event *db_event(const struct collection *c, uint64_t number); /* NULL: no longer, or not yet, there */
 
 /* Forgets the history, as etcd's compaction does. c NULL: of all collections. */
-void store_forget(struct store *s, struct collection *c);
+void db_forget(struct db *s, struct collection *c);

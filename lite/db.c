@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "lite/store.h"
+#include "lite/db.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct item *item_new(const char *ns, const char *name, const char *text, size_t
 	struct item *o = mem_alloc(sizeof(*o) + len + 1 + key_len + 1);
 	char *key = o->text + len + 1;
 
-	assert(len < UINT32_MAX && key_len <= STORE_KEY_MAX);
+	assert(len < UINT32_MAX && key_len <= DB_KEY_MAX);
 	o->refs = 1;
 	o->rv = rv;
 	o->len = (uint32_t)len;
@@ -66,9 +66,9 @@ bool item_in_ns(const struct item *o, const char *ns)
 	return o->ns_len == len && memcmp(o->key, ns, len) == 0;
 }
 
-struct store *store_new(void)
+struct db *db_new(void)
 {
-	struct store *s = NEW(struct store);
+	struct db *s = NEW(struct db);
 
 	link_init(&s->listeners);
 	return s;
@@ -100,7 +100,7 @@ static void pending_done(struct pending *p)
 	item_unref(p->event.prev);
 }
 
-void store_free(struct store *s)
+void db_free(struct db *s)
 {
 	struct collection *c;
 	size_t i = 0;
@@ -117,14 +117,14 @@ void store_free(struct store *s)
 	free(s);
 }
 
-struct collection *store_collection(struct store *s, const char *name)
+struct collection *db_collection(struct db *s, const char *name)
 {
 	struct collection *c = map_get(&s->collections, name);
 
 	if (c)
 		return c;
 	c = NEW(struct collection);
-	c->store = s;
+	c->db = s;
 	c->name = mem_strdup(name);
 	c->floor = s->start;
 	link_init(&c->listeners);
@@ -132,12 +132,12 @@ struct collection *store_collection(struct store *s, const char *name)
 	return c;
 }
 
-void store_listen(struct link *listeners, struct listener *l)
+void db_listen(struct link *listeners, struct listener *l)
 {
 	list_add_tail(listeners, &l->link);
 }
 
-uint64_t store_next_rv(const struct store *s)
+uint64_t db_next_rv(const struct db *s)
 {
 	return s->rv + 1;
 }
@@ -196,7 +196,7 @@ static void remember(struct collection *c, enum change change, struct item *item
 
 static void note_pending(struct collection *c)
 {
-	struct store *s = c->store;
+	struct db *s = c->db;
 	struct event e;
 
 	assert(!s->in_commit);
@@ -204,7 +204,7 @@ static void note_pending(struct collection *c)
 		s->pending_size = s->pending_size ? s->pending_size * 2 : 16;
 		s->pending = mem_realloc_n(s->pending, s->pending_size, sizeof(*s->pending));
 	}
-	e = *store_event(c, c->next - 1);
+	e = *db_event(c, c->next - 1);
 	item_ref(e.item);
 	item_ref(e.prev);
 	if (s->n_pending == 0 && s->wake)
@@ -233,7 +233,7 @@ static struct item *apply_put(struct collection *c, struct item *o)
 	}
 	c->items[at] = o;
 	c->bytes += o->len;
-	c->store->rv = o->rv;
+	c->db->rv = o->rv;
 	remember(c, change, item_ref(o), prev);
 	return o;
 }
@@ -249,36 +249,36 @@ static void apply_delete(struct collection *c, struct item *gone)
 	c->n--;
 	memmove(c->items + at, c->items + at + 1, (c->n - at) * sizeof(*c->items));
 	c->bytes -= prev->len;
-	c->store->rv = gone->rv;
+	c->db->rv = gone->rv;
 	remember(c, CHANGE_DELETED, gone, prev);
 }
 
 static void journal_change(struct collection *c, enum journal_op op, const struct item *o)
 {
-	if (c->store->journal)
-		journal_add(c->store->journal, &(struct journal_record) { op, o->rv, c->name, o->key, o->text, o->len });
+	if (c->db->journal)
+		journal_add(c->db->journal, &(struct journal_record) { op, o->rv, c->name, o->key, o->text, o->len });
 }
 
-struct item *store_put(struct collection *c, const char *ns, const char *name, const char *text, size_t len)
+struct item *db_put(struct collection *c, const char *ns, const char *name, const char *text, size_t len)
 {
-	struct item *o = apply_put(c, item_new(ns, name, text, len, store_next_rv(c->store)));
+	struct item *o = apply_put(c, item_new(ns, name, text, len, db_next_rv(c->db)));
 
 	journal_change(c, JOURNAL_PUT, o);
 	note_pending(c);
 	return o;
 }
 
-void store_delete(struct collection *c, const struct item *o, const char *text, size_t len)
+void db_delete(struct collection *c, const struct item *o, const char *text, size_t len)
 {
 	_cleanup_free_ char *ns = mem_strndup(o->key, o->ns_len);
-	struct item *gone = item_new(ns, o->name, text, len, store_next_rv(c->store));
+	struct item *gone = item_new(ns, o->name, text, len, db_next_rv(c->db));
 
 	apply_delete(c, gone);
 	journal_change(c, JOURNAL_DELETE, gone);
 	note_pending(c);
 }
 
-bool store_pending(const struct store *s)
+bool db_pending(const struct db *s)
 {
 	return s->n_pending > 0;
 }
@@ -292,7 +292,7 @@ static void tell(struct link *listeners, const struct pending *p)
 	}
 }
 
-int store_commit(struct store *s, struct err *err)
+int db_commit(struct db *s, struct err *err)
 {
 	int r;
 
@@ -316,7 +316,7 @@ int store_commit(struct store *s, struct err *err)
 	return 0;
 }
 
-static uint64_t alive_bytes(const struct store *s)
+static uint64_t alive_bytes(const struct db *s)
 {
 	uint64_t sum = 0;
 	struct collection *c;
@@ -329,7 +329,7 @@ static uint64_t alive_bytes(const struct store *s)
 
 static void fill_journal(void *arg, struct journal *j)
 {
-	struct store *s = arg;
+	struct db *s = arg;
 	struct collection *c;
 	size_t i = 0;
 
@@ -340,7 +340,7 @@ static void fill_journal(void *arg, struct journal *j)
 								  c->items[k]->text, c->items[k]->len });
 }
 
-int store_tidy(struct store *s, struct err *err)
+int db_tidy(struct db *s, struct err *err)
 {
 	uint64_t size = s->journal ? journal_size(s->journal) : 0;
 
@@ -350,7 +350,7 @@ int store_tidy(struct store *s, struct err *err)
 }
 
 /* Records up to `start` are the state of that moment, not changes. */
-static int check_replayed(const struct store *s, const struct collection *c, const struct journal_record *record,
+static int check_replayed(const struct db *s, const struct collection *c, const struct journal_record *record,
 			  struct err *err)
 {
 	bool found;
@@ -368,7 +368,7 @@ static int check_replayed(const struct store *s, const struct collection *c, con
 
 static int replay(void *arg, const struct journal_record *record, struct err *err)
 {
-	struct store *s = arg;
+	struct db *s = arg;
 	const char *slash = strchr(record->key, '/');
 	_cleanup_free_ char *ns = slash ? mem_strndup(record->key, (size_t)(slash - record->key)) : NULL;
 	struct collection *c;
@@ -383,7 +383,7 @@ static int replay(void *arg, const struct journal_record *record, struct err *er
 	}
 	if (record->op != JOURNAL_PUT && record->op != JOURNAL_DELETE)
 		return err_set(err, -EUCLEAN, "unknown kind of record %d", (int)record->op);
-	c = store_collection(s, record->collection);
+	c = db_collection(s, record->collection);
 	code = check_replayed(s, c, record, err);
 	if (code < 0)
 		return code;
@@ -395,24 +395,24 @@ static int replay(void *arg, const struct journal_record *record, struct err *er
 	c->told = c->next;
 	if (record->rv <= s->start) { /* part of the state at the start */
 		s->rv = s->start;
-		store_forget(s, c);
+		db_forget(s, c);
 	}
 	return 0;
 }
 
-int store_open_journal(struct store *s, const char *path, bool sync, uint64_t *ret_cut, struct err *err)
+int db_open_journal(struct db *s, const char *path, bool sync, uint64_t *ret_cut, struct err *err)
 {
 	assert(s->rv == 0 && !s->journal);
 	return journal_open(path, sync, replay, s, &s->journal, ret_cut, err);
 }
 
-struct item *store_get(const struct collection *c, const char *ns, const char *name)
+struct item *db_get(const struct collection *c, const char *ns, const char *name)
 {
-	char key[STORE_KEY_MAX + 1];
+	char key[DB_KEY_MAX + 1];
 	size_t ns_len = ns ? strlen(ns) : 0, name_len = strlen(name), at = 0;
 	bool found;
 
-	if (ns_len + 1 + name_len > STORE_KEY_MAX)
+	if (ns_len + 1 + name_len > DB_KEY_MAX)
 		return NULL;
 	if (ns_len > 0) {
 		memcpy(key, ns, ns_len);
@@ -427,7 +427,7 @@ struct item *store_get(const struct collection *c, const char *ns, const char *n
 /* The range of places that a namespace takes: '0' is the character behind '/'. */
 static void ns_range(const struct collection *c, const char *ns, size_t *ret_from, size_t *ret_to)
 {
-	char key[STORE_KEY_MAX + 2];
+	char key[DB_KEY_MAX + 2];
 	size_t len;
 	bool found;
 
@@ -436,7 +436,7 @@ static void ns_range(const struct collection *c, const char *ns, size_t *ret_fro
 	if (str_empty(ns))
 		return;
 	len = strlen(ns);
-	if (len + 1 > STORE_KEY_MAX) {
+	if (len + 1 > DB_KEY_MAX) {
 		*ret_to = 0;
 		return;
 	}
@@ -447,7 +447,7 @@ static void ns_range(const struct collection *c, const char *ns, size_t *ret_fro
 	*ret_to = place(c, key, &found);
 }
 
-struct item *const *store_span(const struct collection *c, const char *ns, const char *from, size_t *ret_n)
+struct item *const *db_span(const struct collection *c, const char *ns, const char *from, size_t *ret_n)
 {
 	size_t low, high;
 	bool found;
@@ -474,7 +474,7 @@ static void undo_after(const struct collection *c, uint64_t number, struct map *
 	}
 }
 
-int store_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n)
+int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n)
 {
 	struct map undone = MAP_INIT;
 	struct item *const *span;
@@ -484,10 +484,10 @@ int store_span_at(const struct collection *c, uint64_t rv, const char *ns, const
 	size_t n, kept = 0, i = 0;
 	int r;
 
-	r = store_seek(c, rv, &number);
+	r = db_seek(c, rv, &number);
 	if (r < 0)
 		return r;
-	span = store_span(c, ns, from, &n);
+	span = db_span(c, ns, from, &n);
 	undo_after(c, number, &undone);
 	list = mem_alloc_n(n + map_count(&undone), sizeof(struct item *));
 	for (size_t k = 0; k < n; k++)
@@ -504,7 +504,7 @@ int store_span_at(const struct collection *c, uint64_t rv, const char *ns, const
 	return 0;
 }
 
-int store_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number)
+int db_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number)
 {
 	uint64_t low = c->first, high = c->next;
 
@@ -522,19 +522,19 @@ int store_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number)
 	return 0;
 }
 
-const struct event *store_event(const struct collection *c, uint64_t number)
+const struct event *db_event(const struct collection *c, uint64_t number)
 {
 	return number >= c->first && number < c->next ? &c->ring[number % c->ring_size] : NULL;
 }
 
-void store_forget(struct store *s, struct collection *c)
+void db_forget(struct db *s, struct collection *c)
 {
 	struct collection *each;
 	size_t i = 0;
 
 	if (!c) {
 		while ((each = map_next(&s->collections, &i)))
-			store_forget(s, each);
+			db_forget(s, each);
 		return;
 	}
 	while (c->first < c->next)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The default scheduler: ordinary Pods to nodes that take them. One that fits nowhere is looked at again when a node or
+ * the Pods on one change.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "json/json.h"
+#include "lite/binding.h"
+#include "lite/condition.h"
+#include "lite/control/fit.h"
+#include "lite/control/workload.h"
+#include "lite/obj.h"
+
+#define NAME "default-scheduler"
+#define REASONS_MAX 32
+#define RETRY_SPAN (5 * USEC_MINUTE) /* as the real one, should a change have been missed */
+#define SCORE_NODES_ENOUGH 50        /* so many that fit are enough to choose from */
+#define MESSAGE_MAX 1000
+
+/* Pods that fit nowhere, by key. */
+static void start(struct controller *c)
+{
+	c->state = NEW(struct map);
+}
+
+static void forget(struct controller *c, const char *key)
+{
+	free(map_remove(c->state, key));
+}
+
+static void stop(struct controller *c)
+{
+	struct map *waiting = c->state;
+	size_t i = 0;
+	char *key;
+
+	while ((key = map_next(waiting, &i)))
+		free(key);
+	map_done(waiting);
+	free(waiting);
+}
+
+static void mark_waiting(struct controller *c)
+{
+	size_t i = 0;
+	char *key;
+
+	while ((key = map_next(c->state, &i)))
+		mark(c, key, 0);
+}
+
+static bool is_ours(const struct pod *p)
+{
+	return str_empty(p->node_name) && str_eq(p->scheduler_name, NAME) && p->n_gates == 0 && p->meta.deletion == 0 && !pod_is_over(p);
+}
+
+static void changed(struct controller *c, struct collection *in, const struct event *e)
+{
+	struct vpod *p;
+
+	if (in == c->control->nodes) {
+		mark_waiting(c);
+	} else if (in == c->control->pods) {
+		p = e->change == CHANGE_DELETED ? NULL : view_get_pod(c->control->view, e->item->key);
+		if (p && is_ours(p->pod)) {
+			/* What we wrote ourselves, that it fits nowhere, is no reason to look again. */
+			if (!map_get(c->state, e->item->key) || (e->prev && e->change == CHANGE_MODIFIED))
+				mark_item(c, e->item, map_get(c->state, e->item->key) ? USEC_SEC : 0);
+			return;
+		}
+		forget(c, e->item->key);
+		if (!p || pod_is_over(p->pod))
+			mark_waiting(c); /* there is more room */
+	}
+}
+
+struct reasons {
+	struct {
+		char text[FIT_REASON_MAX];
+		size_t n;
+	} list[REASONS_MAX];
+	size_t n, nodes;
+};
+
+static void add_reason(struct reasons *r, const char *text)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (str_eq(r->list[i].text, text)) {
+			r->list[i].n++;
+			return;
+		}
+	if (r->n == REASONS_MAX)
+		return;
+	str_copy(r->list[r->n].text, FIT_REASON_MAX, text);
+	r->list[r->n++].n = 1;
+}
+
+/* The best of those that fit; ties are drawn. */
+static struct vnode *choose(struct controller *c, const struct vpod *p, struct reasons *r)
+{
+	struct vnode *best = NULL, *n;
+	char reason[FIT_REASON_MAX];
+	int64_t score, top = -1;
+	size_t i = 0, found = 0, ties = 0;
+
+	while (found < SCORE_NODES_ENOUGH && (n = map_next(&c->control->view->nodes, &i))) {
+		if (!n->node)
+			continue;
+		r->nodes++;
+		if (!fits(p, n, reason)) {
+			add_reason(r, reason);
+			continue;
+		}
+		found++;
+		score = fit_score(p, n);
+		ties = score > top ? 1 : score == top ? ties + 1 : ties;
+		if (score > top || (score == top && rng_below(&c->lite->rng, ties) == 0)) {
+			best = n;
+			top = score;
+		}
+	}
+	return best;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void explain(struct reasons *r, struct buf *out)
+{
+	if (r->nodes == 0) {
+		buf_add_str(out, "no nodes available to schedule pods");
+		return;
+	}
+	qsort(r->list, r->n, sizeof(r->list[0]), by_text);
+	buf_printf(out, "0/%zu nodes are available: ", r->nodes);
+	for (size_t i = 0; i < r->n; i++)
+		buf_printf(out, "%s%zu %s", i > 0 ? ", " : "", r->list[i].n, r->list[i].text);
+	buf_add_str(out, ".");
+}
+
+static void cannot(struct controller *c, const struct item *i, struct reasons *r)
+{
+	const struct kind *k = kind_of("", "pods");
+	_cleanup_buf_ struct buf message = BUF(MESSAGE_MAX);
+	yyjson_mut_doc *doc = reg_doc(k, i);
+	char *key;
+
+	explain(r, &message);
+	if (!map_get(c->state, i->key)) {
+		key = mem_strdup(i->key);
+		map_put(c->state, key, key);
+	}
+	mark_item(c, i, RETRY_SPAN);
+	if (set_condition(doc, "PodScheduled", "False", "Unschedulable", buf_text(&message), lite_now(c->lite))) {
+		tell(c, k, i, "Warning", "FailedScheduling", "%s", buf_text(&message));
+		write_status(c, k, i, doc);
+	} else {
+		yyjson_mut_doc_free(doc);
+	}
+}
+
+static void bind(struct controller *c, const struct item *i, const char *node)
+{
+	static const struct write_options o = { .manager = "kube-scheduler" };
+	_cleanup_mut_doc_ yyjson_mut_doc *doc = obj_doc();
+	_cleanup_status_ struct status st = STATUS_INIT;
+	_cleanup_free_ char *ns = mem_strndup(i->key, i->ns_len);
+	yyjson_mut_val *target = obj_make(doc, yyjson_mut_doc_get_root(doc), "target");
+
+	obj_set_str(doc, target, "kind", "Node");
+	obj_set_str(doc, target, "name", node);
+	if (bind_pod(c->lite, ns, i->name, yyjson_mut_doc_get_root(doc), &o, &st) == 0)
+		tell(c, kind_of("", "pods"), i, "Normal", "Scheduled", "Successfully assigned %s to %s", i->key, node);
+}
+
+static void look(struct controller *c, const char *key)
+{
+	struct vpod *p = view_get_pod(c->control->view, key);
+	_cleanup_(item_unrefp) struct item *i = item_ref(get_item(c->control->pods, key));
+	struct reasons *r;
+	struct vnode *n;
+
+	if (!p || !i || !is_ours(p->pod)) {
+		forget(c, key);
+		return;
+	}
+	r = NEW(struct reasons);
+	n = choose(c, p, r);
+	if (n) {
+		forget(c, key);
+		bind(c, i, n->name);
+	} else {
+		cannot(c, i, r);
+	}
+	free(r);
+}
+
+const struct controller_ops scheduler_ops = { "scheduler", start, stop, changed, look };
