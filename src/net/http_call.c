@@ -17,6 +17,7 @@
 #define NAME_URL_MAX 200 /* bytes of the URL in an error: the cause must still fit behind */
 #define HEADER_LINE_MAX ((size_t)64 * 1024)
 #define KEEPALIVE_S 30L
+#define NO_CERTIFICATES "/dev/null" /* as a directory: one in which nothing can be found */
 
 /* An option that does not fit this libcurl is a bug of ours, and out of memory ends us anyway. */
 #define SET(call, option, value)                                                                                       \
@@ -310,7 +311,8 @@ static void set_tls(struct http_call *call, const struct http_tls *tls)
 		call->own_ca = true;
 		b = blob(tls->ca_pem);
 		SET(call, CAINFO_BLOB, &b);
-		SET(call, CAPATH, NULL); /* else the system's directory counts as well */
+		SET(call, CAPATH,
+		    NO_CERTIFICATES); /* else the system's directory counts as well, as with NULL since 8.17 */
 	}
 	if (tls->cert_pem && tls->key_pem) {
 		b = blob(tls->cert_pem);

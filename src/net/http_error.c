@@ -31,7 +31,6 @@ static const struct words words[] = {
 	{ CURLE_BAD_CONTENT_ENCODING, -EPROTO, "the compressed answer is broken", true },
 	{ CURLE_TOO_LARGE, -EMSGSIZE, "a header of the answer is too large" },
 	{ CURLE_SSL_CONNECT_ERROR, -EPROTO, "TLS handshake failed", true },
-	{ CURLE_SSL_CACERT_BADFILE, -EKEYREJECTED, "the given CA is no usable PEM certificate" },
 	{ CURLE_SSL_CERTPROBLEM, -EKEYREJECTED, "the client certificate or its key cannot be used", true },
 };
 
@@ -99,6 +98,11 @@ void call_fail_curl(struct http_call *call, CURLcode result)
 	switch (result) {
 	case CURLE_COULDNT_CONNECT: fail_connect(call); return;
 	case CURLE_PEER_FAILED_VERIFICATION: fail_certificate(call); return;
+	case CURLE_SSL_CACERT_BADFILE:
+		call_fail(call, -EKEYREJECTED, "%s",
+		          call->own_ca ? "the given CA is no usable PEM certificate"
+		                       : "the CAs of this machine cannot be read (is ca-certificates installed?)");
+		return;
 	case CURLE_COULDNT_RESOLVE_HOST:
 		call_fail(call, -EHOSTUNREACH, "the host's name does not resolve to an address");
 		return;
