@@ -104,8 +104,6 @@ void reporter_tell(struct reporter *r, const struct kube_event *event)
 		.note = event->message,
 	};
 
-	if (!gate_open(r->gate, clock_mono(r->clock)))
-		return;
 	recorder_add(r->recorder, &e, times(r));
 	loop_set_timer(r->timer, recorder_next(r->recorder)); /* later, together with what else is told now */
 }

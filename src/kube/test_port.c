@@ -447,6 +447,45 @@ static void test_a_lost_lease_stops_all_effects_at_once(void **state)
 	world_done(&w);
 }
 
+static void test_a_lease_that_another_took_stops_effects_before_it_would_have_run_out(void **state)
+{
+	static const char theirs[] =
+	        "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"9\"},\"spec\":{"
+	        "\"holderIdentity\":\"another\",\"leaseDurationSeconds\":15,"
+	        "\"renewTime\":\"2026-11-15T18:16:45.000000Z\"}}";
+	struct elected elected = { 0 };
+	struct kube_options o = { .controller = "c",
+		                  .instance = "i",
+		                  .lease = "l",
+		                  .lease_duration = 60 * USEC_SEC,
+		                  .renew_deadline = 50 * USEC_SEC,
+		                  .retry_period = 100 * USEC_MSEC,
+		                  .changed = changed,
+		                  .arg = &elected };
+	struct got under_way = { 0 };
+	struct kube_port *port;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	replay_add(w.replay, &(struct replay_rule) { .match = "GET " LEASES, .times = 1, .status = 404, .body = "{}" });
+	replay_add(w.replay, &(struct replay_rule) { .match = "POST " LEASES, .status = 201, .echo = true });
+	replay_add(w.replay, &(struct replay_rule) { .match = "PUT " LEASES, .times = 5, .status = 200, .echo = true });
+	replay_add(w.replay, &(struct replay_rule) { .match = "PUT " LEASES, .status = 409, .body = "{}" });
+	replay_add(w.replay, &(struct replay_rule) { .match = "GET " LEASES, .status = 200, .body = theirs });
+	replay_add(w.replay, &(struct replay_rule) { .match = "DELETE", .end = REPLAY_HOLD });
+	assert_int_equal(kube_open_config(w.loop, clock_real(), &o, config_of(&w), &elected.kube, NULL), 0);
+	port = kube_port(elected.kube);
+	WORLD_WAIT(&w, elected.leading);
+	port->ops->remove(port, &pod, -1, done, &under_way);
+	WORLD_WAIT(&w, under_way.n); /* long before 50 s */
+	assert_int_equal(under_way.outcome, KUBE_NOT_LEADER);
+	assert_true(under_way.maybe_done);
+	assert_false(elected.leading);
+	kube_close(elected.kube);
+	world_done(&w);
+}
+
 static void test_a_lease_is_given_back_at_a_clean_end(void **state)
 {
 	struct elected elected = { 0 };
@@ -525,6 +564,7 @@ TEST_MAIN(TEST(a_binding_names_the_pod_by_uid), TEST(a_binding_that_was_ours_alr
           TEST(without_leadership_every_effect_is_answered_and_none_is_sent),
           TEST(the_second_half_of_a_change_is_not_sent_in_a_later_term), TEST(the_same_watch_is_the_same_store),
           TEST(events_are_written_once_and_only_by_the_leader), TEST(freed_with_effects_under_way_it_calls_nobody),
-          TEST(a_lost_lease_stops_all_effects_at_once), TEST(a_lease_is_given_back_at_a_clean_end),
-          TEST(without_an_election_we_always_may_act_until_we_stop),
+          TEST(a_lost_lease_stops_all_effects_at_once),
+          TEST(a_lease_that_another_took_stops_effects_before_it_would_have_run_out),
+          TEST(a_lease_is_given_back_at_a_clean_end), TEST(without_an_election_we_always_may_act_until_we_stop),
           TEST(a_lease_that_cannot_be_named_is_refused_at_the_start))
