@@ -453,12 +453,11 @@ struct kube_client *kube_client_new(struct loop *l, const struct clock *clock, s
 
 void kube_client_free(struct kube_client *c)
 {
-	struct link *l;
-
 	if (!c)
 		return;
-	while ((l = list_take_head(&c->calls)))
+	LIST_EACH (l, &c->calls) {
 		call_free(LIST_ITEM(l, struct kube_call, link));
+	}
 	loop_remove_timer(c->gate_timer);
 	http_client_free(c->requests);
 	http_client_free(c->watches);

@@ -187,7 +187,7 @@ static void test_every_recorded_stream_over_the_wire(void **state)
 		snprintf(resume, sizeof(resume), "resourceVersion=%s&", c->expired ? "77777" : c->version);
 		if (!strstr(replay_request(x.w.replay, WATCH, 1), resume))
 			fail_msg("%s: went on with %.200s", c->file, replay_request(x.w.replay, WATCH, 1));
-		if (strcmp(names(x.store), c->text))
+		if (!str_eq(names(x.store), c->text))
 			fail_msg("%s: %s", c->file, names(x.store));
 		assert_int_equal(stats(&x).expired, c->expired);
 		assert_int_equal(COUNT(&x, LIST), c->expired ? 2 : 1);
@@ -211,7 +211,7 @@ static void test_every_recorded_page_over_the_wire(void **state)
 		rule(&x, (struct replay_rule) { .end = REPLAY_HOLD });
 		go(&x);
 		WAIT(&x, COUNT(&x, NULL) == 2);
-		if (c->outcome == KUBE_OK && strcmp(names(x.store), c->text))
+		if (c->outcome == KUBE_OK && !str_eq(names(x.store), c->text))
 			fail_msg("%s: %s", c->file, names(x.store));
 		assert_int_equal(stats(&x).list_failures, c->outcome != KUBE_OK);
 		if (c->outcome != KUBE_OK)

@@ -42,8 +42,8 @@ static struct replay_rule note_and_find(struct replay *r, const char *request)
 		if (rule->times < 0 || !line_has(request, rule->match))
 			continue;
 		none = *rule;
-		if (rule->times > 0 && --rule->times == 0)
-			rule->times = -1;
+		if (rule->times > 0)
+			rule->times = rule->times == 1 ? -1 : rule->times - 1;
 		break;
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -111,8 +111,10 @@ static void serve(struct peer_conn *c, void *arg)
 		if (!peer_read_request(c, request, REQUEST_BYTES_MAX))
 			return;
 		rule = note_and_find(r, request);
-		if (rule.echo)
-			rule.body = echoed = echo(request);
+		if (rule.echo) {
+			echoed = echo(request);
+			rule.body = echoed;
+		}
 		go_on = answer(c, &rule);
 	}
 }
