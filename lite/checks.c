@@ -60,6 +60,9 @@ void check_leave(struct check *c, size_t up)
  */
 
 static void vadd(struct check *c, enum cause_type type, const char *member, const char *shown, const char *fmt,
+                 va_list ap) _printf_(5, 0);
+
+static void vadd(struct check *c, enum cause_type type, const char *member, const char *shown, const char *fmt,
                  va_list ap)
 {
 	_cleanup_buf_ struct buf detail = BUF(TEXT_MAX);
