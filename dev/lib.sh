@@ -10,7 +10,7 @@ say() { printf '%s: %s\n' "$me" "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 number() { # NAME VALUE MIN
-	case $2 in '' | *[!0-9]*) die "$1: '$2' is not a number" ;; esac
+	case $2 in '' | *[!0-9]*) die "$1: '$2' is not a number" ;; ??????????*) die "$1: $2 is too large" ;; esac
 	[ "$2" -ge "$3" ] || die "$1: at least $3"
 }
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dev/up, dev/in, dev/env and dev/down: whole clusters that come, work side by side, and go without a trace."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+DEV = TOP / "dev"
+
+
+def run(*command, env=None, timeout=120, ok=True):
+    got = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, check=False,
+                         env={**os.environ, **(env or {})})
+    assert not ok or got.returncode == 0, f"{command}: {got.stdout}\n{got.stderr}"
+    return got
+
+
+def processes_of(directory):
+    """Command lines of live processes that mention the directory."""
+    found = []
+    for proc in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            line = (proc / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(directory) in line and "pytest" not in line:
+            found.append(line)
+    return found
+
+
+@pytest.fixture(name="directory")
+def short_directory():
+    d = pathlib.Path(tempfile.mkdtemp(prefix="sk-"))
+    yield d
+    if (d / "cluster").exists():
+        run(DEV / "down", "--dir", d)
+    shutil.rmtree(d, ignore_errors=True)
+
+
+def test_two_clusters_side_by_side_work_and_leave_nothing(directory):
+    first, second = directory / "a", directory / "b"
+    try:
+        for d in (first, second):
+            out = run(DEV / "up", "--nodes", "2", "--dir", d)
+            assert "ready after" in out.stderr
+        for d in (first, second):
+            nodes = json.loads(run(DEV / "in", "--dir", d, "kubectl", "get", "nodes", "-o", "json").stdout)
+            assert sorted(n["metadata"]["name"] for n in nodes["items"]) == ["k1", "k2"]
+            assert run(DEV / "in", "--dir", d, "sinfo", "-h", "-N", "-p", "main", "-o", "%N %t %G").stdout.split("\n")[:2] == [
+                "n1 idle gpu:8", "n2 idle gpu:8"]
+            # the join: Pod name = Slurm node name, on its Node
+            pods = json.loads(run(DEV / "in", "--dir", d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l",
+                                  "sunk.coreweave.com/nodeset").stdout)["items"]
+            assert {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods} == {"n1": "k1", "n2": "k2"}
+            out = run(DEV / "in", "--dir", d, "srun", "-w", "n2", "sh", "-c", "echo $SLURMD_NODENAME")
+            assert out.stdout == "n2\n"
+        again = run(DEV / "up", "--dir", first, ok=False)
+        assert again.returncode != 0 and "already" in again.stderr
+    finally:
+        for d in (first, second):
+            if (d / "cluster").exists():
+                run(DEV / "down", "--dir", d)
+    assert processes_of(directory) == []
+    assert list(directory.iterdir()) == []
+
+
+def test_env_gives_a_shell_the_right_tools(directory):
+    run(DEV / "up", "--nodes", "1", "--gpus-per-node", "0", "--dir", directory / "c")
+    script = f'eval "$({DEV}/env --dir {directory}/c)"; cd /tmp; kubectl get nodes -o name; sinfo -h -N -p main -o %N'
+    try:
+        assert run("sh", "-c", script).stdout.split() == ["node/k1", "n1"]
+    finally:
+        run(DEV / "down", "--dir", directory / "c")
+
+
+@pytest.mark.parametrize("args,want", [
+    (["--nodes", "x"], "not a number"),
+    (["--nodes", "0"], "at least 1"),
+    (["--memory", "99999999999999999999"], "too large"),
+    (["--bogus", "1"], "unknown option"),
+    (["--kube", "/no/such/kubeconfig"], "kubeconfig"),
+    (["--slurm", "17.02"], "24.11 or 26.05"),
+])
+def test_bad_options_are_refused_before_anything_starts(directory, args, want):
+    got = run(DEV / "up", "--dir", directory / "d", *args, ok=False)
+    assert got.returncode != 0
+    assert want in got.stderr
+    assert not (directory / "d").exists()
+
+
+def test_a_part_that_cannot_start_is_named_with_its_log(directory):
+    fake = directory / "bin" / "slurmctld"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'slurmctld: fatal: the dog ate it'\nexit 1\n")
+    fake.chmod(0o755)
+    got = run(DEV / "up", "--nodes", "1", "--dir", directory / "e", ok=False,
+              env={"PATH": f"{fake.parent}:{os.environ['PATH']}", "TMPDIR": str(directory)})
+    assert got.returncode != 0
+    assert "Slurm" in got.stderr and "the dog ate it" in got.stderr
+    assert processes_of(directory / "e") == []
+
+
+def test_down_without_a_cluster_says_so(directory):
+    got = run(DEV / "down", "--dir", directory, ok=False)
+    assert got.returncode != 0 and "no cluster" in got.stderr
