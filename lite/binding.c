@@ -54,8 +54,7 @@ int bind_pod(struct lite *l, const char *ns, const char *name, yyjson_mut_val *b
 	     struct status *st)
 {
 	const struct kind *k = kind_builtin("", "pods");
-	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL, *was = NULL;
-	struct writer by = { .manager = o->manager, .subresource = "binding", .now = lite_now(l) };
+	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
 	yyjson_mut_val *meta = obj_get(binding, "metadata"), *root;
 	struct item *old = NULL;
 	int r;
@@ -72,13 +71,11 @@ int bind_pod(struct lite *l, const char *ns, const char *name, yyjson_mut_val *b
 		r = check_pod(root, name, st);
 	if (r < 0 || o->dry_run)
 		return r;
-	was = obj_doc_of_mut(root);
 	obj_set_str(doc, obj_make(doc, root, "spec"), "nodeName", obj_str(obj_at(binding, "target", "name")));
 	merge_texts(doc, "annotations", obj_get(meta, "annotations"));
 	merge_texts(doc, "labels", obj_get(meta, "labels"));
-	set_condition(doc, "PodScheduled", "True", NULL, NULL, by.now);
+	set_condition(doc, "PodScheduled", "True", NULL, NULL, lite_now(l));
 	decode_patched(k, NULL, doc, NULL, FIELDS_IGNORE, NULL, st); /* the order of its members */
-	managed_update(k, doc, yyjson_mut_doc_get_root(was), &by);
 	reg_replace(l, k, old, TAKE_PTR(doc), NULL);
 	return 0;
 }

@@ -129,7 +129,8 @@ int mark_disrupted(struct lite *l, const char *ns, const char *name, const char 
 	was = obj_doc_of_mut(yyjson_mut_doc_get_root(doc));
 	if (!set_condition(doc, "DisruptionTarget", "True", reason, message, by.now))
 		return 0;
-	managed_update(k, doc, yyjson_mut_doc_get_root(was), &by);
+	if (manager)
+		managed_update(k, doc, yyjson_mut_doc_get_root(was), &by);
 	reg_replace(l, k, old, TAKE_PTR(doc), NULL);
 	return 0;
 }
@@ -171,7 +172,7 @@ static int evict(struct call *c, const struct delete_options *o, struct status *
 	if (r < 0)
 		return r;
 	if (!o->dry_run && !val_at(root, "metadata", "deletionTimestamp"))
-		mark_disrupted(c->lite, ns, name, "kube-apiserver", "EvictionByEvictionAPI", "Eviction API: evicting");
+		mark_disrupted(c->lite, ns, name, NULL, "EvictionByEvictionAPI", "Eviction API: evicting");
 	return reg_delete(c->lite, k, ns, name, o, &gone_item, &gone, st);
 }
 

@@ -124,11 +124,10 @@ static void trim(struct fields *f)
 
 void fields_subtract(struct fields *from, const struct fields *what)
 {
-	if (!what)
-		return;
-	from->member = from->member && !what->member;
+	if (what)
+		from->member = from->member && !what->member;
 	for (size_t i = 0; i < from->n; i++)
-		fields_subtract(from->kids[i], fields_find(what, from->kids[i]->name));
+		fields_subtract(from->kids[i], what ? fields_find(what, from->kids[i]->name) : NULL);
 	trim(from);
 }
 

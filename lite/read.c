@@ -30,11 +30,12 @@ int call_bad_rv(struct status *st, const char *text)
 int call_selectors(const struct call *c, struct selector **ret_labels, struct selector **ret_fields, struct status *st)
 {
 	struct selector *labels = NULL, *fields = NULL;
+	const char *by_labels = call_query(c, "labelSelector"), *by_fields = call_query(c, "fieldSelector");
 	int r;
 
-	r = selector_parse_labels(call_query(c, "labelSelector"), &labels, st);
-	if (r == 0)
-		r = selector_parse_fields(c->kind, call_query(c, "fieldSelector"), &fields, st);
+	r = by_labels ? selector_parse_labels(by_labels, &labels, st) : 0;
+	if (r == 0 && by_fields)
+		r = selector_parse_fields(c->kind, by_fields, &fields, st);
 	if (r < 0) {
 		selector_free(labels);
 		return r;

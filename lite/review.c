@@ -78,10 +78,14 @@ int review_answer(struct call *c, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
 	_cleanup_buf_ struct buf out = BUF(BODY_MAX);
+	char manager[MANAGER_MAX + 1];
+	struct write_options o;
 	yyjson_mut_val *root;
 	int r;
 
-	r = write_body(c, c->kind, NULL, FIELDS_IGNORE, &doc, st);
+	r = write_options(c, false, &o, manager, st);
+	if (r == 0)
+		r = write_body(c, c->kind, NULL, o.validation, &doc, st);
 	if (r < 0)
 		return r;
 	root = yyjson_mut_doc_get_root(doc);
@@ -90,6 +94,7 @@ int review_answer(struct call *c, struct status *st)
 	for (size_t i = 0; i < ARRAY_LEN(reviews); i++)
 		if (str_eq(c->kind->plural, reviews[i].plural))
 			reviews[i].answer(c, doc, obj_make(doc, root, "status"));
+	managed_update(c->kind, doc, NULL, &(struct writer) { .manager = manager, .now = lite_now(c->lite) });
 	obj_add_text(&out, root);
 	return call_json(c, 201, &out);
 }

@@ -280,12 +280,13 @@ void xch_break(struct exchange *x)
 
 /* ---- what libmicrohttpd calls ---- */
 
-static bool announced_too_large(const struct exchange *x)
+/* So large that it is not even read. A client that is still sending then may not see the answer. */
+static bool announced_far_too_large(const struct exchange *x)
 {
 	const char *text = xch_header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	int64_t len;
 
-	return text && (str_to_i64(text, 0, INT64_MAX, &len) < 0 || (uint64_t)len > x->web->o.body_max);
+	return text && (str_to_i64(text, 0, INT64_MAX, &len) < 0 || (uint64_t)len > x->web->o.body_max + SWALLOW_MAX);
 }
 
 static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *len)
@@ -324,7 +325,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
 	(void)version;
 	if (!x) {
 		*con_cls = x = exchange_new(arg, c, method, url);
-		if (!announced_too_large(x))
+		if (!announced_far_too_large(x))
 			return MHD_YES;
 		x->too_large = true; /* answered without reading it; the connection ends */
 		return handle(x);

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A `sunk-lite serve` for a test: started in a directory of its own, always stopped by its pid."""
+
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SUNK_BUILD", ROOT / "build"))
+DEADLINE = 30  # seconds; what takes longer has failed
+
+
+def program():
+    for path in (BUILD / "lite" / "sunk-lite", BUILD / "sunk-lite"):
+        if path.exists():
+            return str(path)
+    raise FileNotFoundError(f"no sunk-lite in {BUILD}: build it first (ninja -C build)")
+
+
+def wait_for(what, check, deadline=DEADLINE):
+    """Calls check() until it gives something true; says what was missing when it never does."""
+    end = time.monotonic() + deadline
+    while True:
+        last = check()
+        if last:
+            return last
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline} s: {what}; last: {last!r}")
+        time.sleep(0.02)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.text = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.text)
+
+
+class Lite:
+    def __init__(self, *flags):
+        self.dir = Path(tempfile.mkdtemp(prefix="lite-e2e-"))
+        self.data = self.dir / "data"
+        self.home = self.dir / "home"
+        self.home.mkdir()
+        self.flags = flags
+        self.process = None
+        self.start()
+
+    # ---- the process ----
+
+    def start(self, *more):
+        self.log = open(self.dir / "log", "ab")
+        self.process = subprocess.Popen(
+            [program(), "serve", "--dir", str(self.data), *self.flags, *more], stdout=self.log, stderr=self.log
+        )
+        ready = self.data / "ready"
+        wait_for("the server is ready\n" + self.tail(), lambda: ready.exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.tail()
+        self.url = ready.read_text().strip()
+        self.token = (self.data / "token").read_text()
+        self.context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            os.kill(self.process.pid, how)
+            self.process.wait(DEADLINE)
+        self.log.close()
+
+    def restart(self, how=signal.SIGTERM, *more):
+        self.stop(how)
+        self.start(*more)
+
+    def close(self):
+        self.stop()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def tail(self):
+        path = self.dir / "log"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-20:]) if path.exists() else ""
+
+    # ---- kubectl ----
+
+    def env(self, **more):
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.data / "kubeconfig"),
+            "LC_ALL": "C.UTF-8",
+            **more,
+        }
+
+    def kubectl(self, *args, stdin=None, ok=True, **env):
+        if isinstance(stdin, (dict, list)):
+            stdin = json.dumps(stdin)
+        r = subprocess.run(
+            ["kubectl", *args], input=stdin, capture_output=True, text=True, timeout=60, env=self.env(**env)
+        )
+        if ok is not None:
+            assert (r.returncode == 0) == ok, f"kubectl {' '.join(args)}\n{r.stdout}{r.stderr}\nserver: {self.tail()}"
+        return r.stdout + r.stderr if ok is False else r.stdout
+
+    def get(self, *args):
+        return json.loads(self.kubectl("get", *args, "-o", "json"))
+
+    def kubectl_start(self, *args):
+        return subprocess.Popen(
+            ["kubectl", *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1, env=self.env()
+        )
+
+    # ---- plain HTTP ----
+
+    def call(self, method, path, body=None, content_type="application/json", token=None, headers=None, timeout=30):
+        if body is not None and not isinstance(body, bytes):
+            body = (body if isinstance(body, str) else json.dumps(body)).encode()
+        request = urllib.request.Request(self.url + path, data=body, method=method, headers=headers or {})
+        if body is not None:
+            request.add_header("Content-Type", content_type)
+        if token != "":
+            request.add_header("Authorization", "Bearer " + (token or self.token))
+        try:
+            with urllib.request.urlopen(request, context=self.context, timeout=timeout) as r:
+                return Answer(r.status, r.headers, r.read().decode())
+        except urllib.error.HTTPError as e:
+            with e:
+                return Answer(e.code, e.headers, e.read().decode())
+
+    def stream(self, path, timeout=30):
+        """An open watch; iterate over its lines."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": "Bearer " + self.token})
+        return urllib.request.urlopen(request, context=self.context, timeout=timeout)
+
+    def fault(self, kind, *args, ok=True):
+        r = subprocess.run(
+            [program(), "fault", "--dir", str(self.data), kind, *args], capture_output=True, text=True, timeout=60
+        )
+        assert (r.returncode == 0) == ok, r.stdout + r.stderr
+        return r.stdout + r.stderr
+
+
+def pod(name, ns="default", **spec):
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": ns, "labels": {"app": "x"}},
+        "spec": {"containers": [{"name": "c", "image": "busybox"}], **spec},
+    }
+
+
+def node(name, cpu="4", **labels):
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "reason": "KubeletReady",
+                    "lastHeartbeatTime": "2026-11-15T20:00:00Z",
+                    "lastTransitionTime": "2026-11-15T20:00:00Z",
+                }
+            ],
+        },
+    }
