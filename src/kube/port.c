@@ -190,7 +190,7 @@ static void port_change(struct kube_port *port, const struct kube_change *c, kub
 	int r = change_requests(c, clock_wall(e->port->clock), &first, &second, &err);
 
 	if (r < 0) {
-		effect_send(e, r, NULL, &err);
+		effect_send(e, r, &first, &err);
 	} else if (first.path) {
 		e->insist = !str_empty(c->ref.resource_version);
 		e->then = second;

@@ -93,7 +93,7 @@ void kube_answer_set(struct kube_answer *a, enum kube_outcome outcome, bool mayb
 /* The first of the causes with this reason (or, when field is given, about this field). */
 static yyjson_val *find_cause(yyjson_val *status, const char *reason, const char *field)
 {
-	yyjson_val *causes = json_get(json_get(status, "details"), "causes"), *cause;
+	yyjson_val *causes = json_get(json_get(status, "details"), "causes"), *cause = NULL;
 	size_t i, n;
 
 	if (!yyjson_is_arr(causes))

@@ -127,6 +127,35 @@ static void test_every_recorded_answer_over_the_wire(void **state)
 			check_over_the_wire(&sample_cases[i]);
 }
 
+static void test_recorded_answers_over_http_2(void **state)
+{
+	_cleanup_(sample_freep) struct sample *version = sample_read("01-alpn-h2.txt"),
+	                                      *busy = sample_read("14-apf-429-http2.txt");
+	_cleanup_request_ struct kube_request r = { 0 };
+	struct got v = { 0 }, b = { 0 };
+	struct test_cert ca, cert;
+	struct world w;
+
+	(void)state;
+	test_cert_make(&ca, NULL, "ca", NULL, -60, 3600);
+	test_cert_make(&cert, &ca, "localhost", "DNS:localhost,IP:127.0.0.1", -60, 3600);
+	world_init_h2(&w, &cert, ca.cert_pem);
+	replay_add_sample(w.replay, "/version", 0, version);
+	replay_add_sample(w.replay, NULL, 0, busy);
+	kube_request_plain(&r, "/version");
+	kube_call_start(w.client, &r, NULL, done, &v);
+	start_delete(&w, NULL, &b);
+	WORLD_WAIT(&w, v.n && b.n);
+	assert_int_equal(v.status, 200);
+	assert_int_equal(b.a.result.outcome, KUBE_RETRY);
+	assert_int_equal(b.a.result.retry_after, USEC_SEC);
+	assert_non_null(strstr(replay_request(w.replay, "/version", 0), " HTTP/2\r\n"));
+	assert_int_equal(replay_connections(w.replay), 1);
+	world_done(&w);
+	test_cert_done(&cert);
+	test_cert_done(&ca);
+}
+
 static void test_version_and_readiness_are_plain_gets(void **state)
 {
 	static const char *const files[] = { "02-http11.txt", "16b-gzip-small-not-compressed.txt",
@@ -642,15 +671,15 @@ static void test_plain_requests_go_the_same_way(void **state)
 }
 
 TEST_MAIN(TEST(a_request_says_who_we_are_and_what_we_take), TEST(a_body_goes_out_with_its_content_type),
-          TEST(every_recorded_answer_over_the_wire), TEST(version_and_readiness_are_plain_gets),
-          TEST(an_expired_token_is_read_again_and_tried_once_more), TEST(a_token_that_stays_wrong_is_told),
-          TEST(reads_are_tried_again_effects_are_not), TEST(what_the_server_asks_for_is_waited),
-          TEST(tries_end_with_the_deadline_and_after_a_few), TEST(a_silent_server_is_given_up_at_the_deadline),
-          TEST(a_server_that_is_away_is_told_with_its_address), TEST(without_leadership_nothing_is_sent),
-          TEST(an_open_gate_lets_through), TEST(a_lost_lease_cuts_off_what_is_under_way),
-          TEST(a_lease_that_runs_out_unnoticed_cuts_off_too), TEST(what_was_queued_in_an_older_term_is_dropped),
-          TEST(a_server_that_answers_html_is_named), TEST(a_wrong_ca_is_told_and_nothing_is_sent),
-          TEST(an_answer_without_end_has_a_maximum),
+          TEST(every_recorded_answer_over_the_wire), TEST(recorded_answers_over_http_2),
+          TEST(version_and_readiness_are_plain_gets), TEST(an_expired_token_is_read_again_and_tried_once_more),
+          TEST(a_token_that_stays_wrong_is_told), TEST(reads_are_tried_again_effects_are_not),
+          TEST(what_the_server_asks_for_is_waited), TEST(tries_end_with_the_deadline_and_after_a_few),
+          TEST(a_silent_server_is_given_up_at_the_deadline), TEST(a_server_that_is_away_is_told_with_its_address),
+          TEST(without_leadership_nothing_is_sent), TEST(an_open_gate_lets_through),
+          TEST(a_lost_lease_cuts_off_what_is_under_way), TEST(a_lease_that_runs_out_unnoticed_cuts_off_too),
+          TEST(what_was_queued_in_an_older_term_is_dropped), TEST(a_server_that_answers_html_is_named),
+          TEST(a_wrong_ca_is_told_and_nothing_is_sent), TEST(an_answer_without_end_has_a_maximum),
           TEST(an_object_of_three_mebibytes_goes_out_and_its_refusal_comes_back),
           TEST(watches_have_connections_of_their_own), TEST(cancelled_and_freed_calls_do_not_call_back),
           TEST(too_many_calls_are_refused_not_queued_without_end), TEST(plain_requests_go_the_same_way))

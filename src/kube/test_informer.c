@@ -195,6 +195,51 @@ static void test_every_recorded_stream_over_the_wire(void **state)
 	}
 }
 
+/* The streams that were recorded over HTTP/2, over HTTP/2; after the last, the server goes away as it did then. */
+static void test_recorded_streams_over_http_2(void **state)
+{
+	static const char *const files[] = { "07b-watch-h2.txt", "08d-410-watch-in-stream-h2.txt",
+		                             "40b-watch-at-shutdown-h2.txt" };
+	struct test_cert ca, cert;
+
+	(void)state;
+	test_cert_make(&ca, NULL, "ca", NULL, -60, 3600);
+	test_cert_make(&cert, &ca, "localhost", "DNS:localhost,IP:127.0.0.1", -60, 3600);
+	for (size_t n = 0; n < n_sample_cases; n++) {
+		const struct sample_case *c = &sample_cases[n];
+		_cleanup_(sample_freep) struct sample *s = NULL;
+		struct fixture x;
+		char resume[64];
+
+		if (!str_eq(c->file, files[0]) && !str_eq(c->file, files[1]) && !str_eq(c->file, files[2]))
+			continue;
+		s = sample_read(c->file);
+		sample_make_pods(s);
+		world_init_h2(&x.w, &cert, ca.cert_pem);
+		rule_page(&x, LIST, 1, PAGE("1", "", ""));
+		rule(&x, (struct replay_rule) { .match = WATCH,
+		                                .times = 1,
+		                                .status = 200,
+		                                .body = s->body,
+		                                .len = s->body_len,
+		                                .end = str_starts(c->file, "40b") ? REPLAY_CLOSE : REPLAY_KEEP });
+		rule_page(&x, LIST, 0, PAGE("77777", "", ""));
+		rule_hold(&x, WATCH, 0, EVENT("ADDED", "later", "88888"));
+		go(&x);
+		WAIT(&x, store_get(x.store, "ns", "later"));
+		snprintf(resume, sizeof(resume), "resourceVersion=%s&", c->expired ? "77777" : c->version);
+		assert_non_null(strstr(replay_request(x.w.replay, WATCH, 1), resume));
+		assert_non_null(
+		        strstr(replay_request(x.w.replay, WATCH, 1), " HTTP/2\r\nAuthorization: Bearer secret\r\n"));
+		assert_int_equal(stats(&x).expired, c->expired);
+		/* one for requests, one for watches, and one more after the server went away */
+		assert_int_equal(replay_connections(x.w.replay), str_starts(c->file, "40b") ? 3 : 2);
+		end(&x);
+	}
+	test_cert_done(&cert);
+	test_cert_done(&ca);
+}
+
 static void test_every_recorded_page_over_the_wire(void **state)
 {
 	(void)state;
@@ -578,8 +623,8 @@ static void test_freed_at_any_moment_it_leaves_nothing_behind(void **state)
 }
 
 TEST_MAIN(TEST(pages_are_listed_and_then_watched_from_their_version), TEST(selectors_and_namespaces_are_asked_for),
-          TEST(every_recorded_stream_over_the_wire), TEST(every_recorded_page_over_the_wire),
-          TEST(a_watch_goes_on_where_it_ended_however_it_ended),
+          TEST(every_recorded_stream_over_the_wire), TEST(recorded_streams_over_http_2),
+          TEST(every_recorded_page_over_the_wire), TEST(a_watch_goes_on_where_it_ended_however_it_ended),
           TEST(an_expired_watch_is_listed_anew_and_the_store_stays_meanwhile),
           TEST(a_list_that_expires_half_way_begins_again_then_goes_on_inconsistently),
           TEST(garbage_is_told_and_the_watch_goes_on_from_the_same_version),

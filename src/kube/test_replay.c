@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "kube/test_replay_h2.h"
 
 #define RULES_MAX 64
 #define REQUESTS_MAX 4096
@@ -29,7 +30,7 @@ static bool line_has(const char *request, const char *match)
 	return !match || memmem(request, line, match, strlen(match));
 }
 
-static struct replay_rule note_and_find(struct replay *r, const char *request)
+struct replay_rule replay_find(struct replay *r, const char *request)
 {
 	struct replay_rule none = { .status = 500, .content_type = "text/plain", .body = "no rule for this" };
 
@@ -110,7 +111,7 @@ static void serve(struct peer_conn *c, void *arg)
 
 		if (!peer_read_request(c, request, REQUEST_BYTES_MAX))
 			return;
-		rule = note_and_find(r, request);
+		rule = replay_find(r, request);
 		if (rule.echo) {
 			echoed = echo(request);
 			rule.body = echoed;
@@ -119,13 +120,24 @@ static void serve(struct peer_conn *c, void *arg)
 	}
 }
 
-struct replay *replay_start(const struct test_cert *cert)
+static struct replay *start(struct peer_options *o)
 {
 	struct replay *r = NEW(struct replay);
 
 	pthread_mutex_init(&r->lock, NULL);
-	r->peer = peer_start(&(struct peer_options) { .serve = serve, .arg = r, .cert = cert });
+	o->arg = r;
+	r->peer = peer_start(o);
 	return r;
+}
+
+struct replay *replay_start(const struct test_cert *cert)
+{
+	return start(&(struct peer_options) { .serve = serve, .cert = cert });
+}
+
+struct replay *replay_start_h2(const struct test_cert *cert)
+{
+	return start(&(struct peer_options) { .serve = replay_serve_h2, .cert = cert, .alpn = "h2" });
 }
 
 void replay_stop(struct replay *r)
@@ -201,10 +213,10 @@ int replay_port(const struct replay *r)
 
 /* The client's side */
 
-static void world_start(struct world *w, const struct test_cert *cert)
+static void world_start(struct world *w, struct replay *replay, const char *scheme)
 {
-	*w = (struct world) { .loop = loop_new(), .replay = replay_start(cert) };
-	snprintf(w->server, sizeof(w->server), "%s://127.0.0.1:%d", cert ? "https" : "http", replay_port(w->replay));
+	*w = (struct world) { .loop = loop_new(), .replay = replay };
+	snprintf(w->server, sizeof(w->server), "%s://127.0.0.1:%d", scheme, replay_port(w->replay));
 	w->config.origin = mem_strdup("a test");
 	w->config.ns = mem_strdup("default");
 	w->config.server = mem_strdup(w->server);
@@ -218,14 +230,22 @@ void world_connect(struct world *w)
 
 void world_init(struct world *w)
 {
-	world_start(w, NULL);
+	world_start(w, replay_start(NULL), "http");
 	w->config.token = mem_strdup("secret");
 	world_connect(w);
 }
 
 void world_init_tls(struct world *w, const struct test_cert *cert, const char *ca_pem)
 {
-	world_start(w, cert);
+	world_start(w, replay_start(cert), "https");
+	w->config.ca.text = mem_strdup(ca_pem);
+	w->config.token = mem_strdup("secret");
+	world_connect(w);
+}
+
+void world_init_h2(struct world *w, const struct test_cert *cert, const char *ca_pem)
+{
+	world_start(w, replay_start_h2(cert), "https");
 	w->config.ca.text = mem_strdup(ca_pem);
 	w->config.token = mem_strdup("secret");
 	world_connect(w);

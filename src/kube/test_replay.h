@@ -38,6 +38,8 @@ struct replay_rule {
 
 /* cert NULL = no TLS. */
 struct replay *replay_start(const struct test_cert *cert);
+/* HTTP/2. Of the rules, pieces and `raw` mean nothing here; REPLAY_CLOSE sends GOAWAY, ends the stream and closes. */
+struct replay *replay_start_h2(const struct test_cert *cert);
 void replay_stop(struct replay *r);
 
 /* The first rule that fits and is not used up answers. None: 500. */
@@ -48,6 +50,8 @@ void replay_add_sample(struct replay *r, const char *match, int times, const str
 int replay_count(struct replay *r, const char *match); /* requests so far; NULL = all */
 /* The n-th request with this in it ("GET /path HTTP/1.1\r\n…", headers and body), NULL when it has not come. */
 const char *replay_request(struct replay *r, const char *match, int n);
+/* Notes a request ("GET /path …") and finds its rule. Any thread. */
+struct replay_rule replay_find(struct replay *r, const char *request);
 int replay_connections(struct replay *r);
 int replay_port(const struct replay *r);
 
@@ -63,6 +67,7 @@ struct world {
 void world_init(struct world *w); /* plain HTTP, token "secret" */
 /* For other credentials: set up what the config holds, then world_connect(). */
 void world_init_tls(struct world *w, const struct test_cert *cert, const char *ca_pem);
+void world_init_h2(struct world *w, const struct test_cert *cert, const char *ca_pem);
 void world_connect(struct world *w);
 void world_done(struct world *w);
 
