@@ -15,8 +15,7 @@
 
 #define MESSAGE_MAX (256u << 10)
 
-/* --------------------------------------------------------------------------------------------------------------
- * pruning */
+/* --------------------------------------------------------------------------------------------------------- pruning */
 
 static void take_away(yyjson_mut_doc *doc, const struct type *t, yyjson_mut_val **v, const struct fields *gone)
 {
@@ -61,8 +60,7 @@ static yyjson_mut_val *prune(yyjson_mut_doc *doc, const struct type *t, yyjson_m
 	return pruned;
 }
 
-/* ------------------------------------------------------------------------------------------------------------
- * conflicts */
+/* ------------------------------------------------------------------------------------------------------- conflicts */
 
 struct conflicts {
 	struct causes causes;
@@ -126,8 +124,7 @@ static int refuse(struct managers *m, const struct manager *self, const struct f
 	return r;
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * apply */
+/* ----------------------------------------------------------------------------------------------------------- apply */
 
 static int check_config(const struct kind *k, yyjson_mut_val *config, struct status *st)
 {

@@ -20,14 +20,15 @@ void check_end(struct check *c)
 	buf_done(&c->path);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- places
- */
+/* ---------------------------------------------------------------------------------------------------------- places */
 
 size_t check_enter(struct check *c, const char *member)
 {
 	size_t up = c->path.len;
 
-	buf_printf(&c->path, "%s%s", up ? "." : "", member);
+	if (up)
+		buf_add_char(&c->path, '.');
+	buf_add_str(&c->path, member);
 	return up;
 }
 
@@ -56,8 +57,7 @@ void check_leave(struct check *c, size_t up)
 	c->path.error = 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- wrongs
- */
+/* ---------------------------------------------------------------------------------------------------------- wrongs */
 
 static void vadd(struct check *c, enum cause_type type, const char *member, const char *shown, const char *fmt,
                  va_list ap) _printf_(5, 0);
@@ -166,8 +166,7 @@ void check_same(struct check *c, yyjson_mut_val *obj, yyjson_mut_val *old, const
 	check_add(c, CAUSE_INVALID, member, now, "field is immutable");
 }
 
-/* -------------------------------------------------------------------------------------------------------------- labels
- */
+/* ---------------------------------------------------------------------------------------------------------- labels */
 
 void check_labels(struct check *c, yyjson_mut_val *obj, const char *member)
 {

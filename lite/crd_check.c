@@ -60,8 +60,7 @@ static void check_names(struct check *c, yyjson_mut_val *names)
 	check_leave(c, up);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- schemas
- */
+/* --------------------------------------------------------------------------------------------------------- schemas */
 
 /* Structural: every value has its type said, in the schema itself and not only inside allOf and the like. */
 static void check_node(struct check *c, yyjson_mut_val *node, bool root)

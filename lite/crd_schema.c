@@ -49,8 +49,7 @@ void crd_kind_free(struct kind *k)
 	free(k);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- types
- */
+/* ----------------------------------------------------------------------------------------------------------- types */
 
 static const struct type *compile(struct crd_schema *s, yyjson_val *node);
 
@@ -168,8 +167,7 @@ static const struct type *compile(struct crd_schema *s, yyjson_val *node)
 	return t;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- kind
- */
+/* ------------------------------------------------------------------------------------------------------------ kind */
 
 static const char *const *words(struct crd_schema *s, yyjson_val *list)
 {
@@ -290,8 +288,7 @@ struct kind *crd_kind_new(yyjson_val *crd, const char *version_name)
 	return TAKE_PTR(k);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- defaults
- */
+/* -------------------------------------------------------------------------------------------------------- defaults */
 
 static void fill(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v)
 {
@@ -327,8 +324,7 @@ void crd_default(const struct kind *k, yyjson_mut_doc *doc)
 	fill(k->type, doc, yyjson_mut_doc_get_root(doc));
 }
 
-/* -------------------------------------------------------------------------------------------------------------- asked
- */
+/* ----------------------------------------------------------------------------------------------------------- asked */
 
 const struct crd_column *crd_columns(const struct kind *k, size_t *ret_n)
 {
@@ -346,8 +342,7 @@ yyjson_val *crd_openapi(const struct kind *k)
 	return k->schema->openapi;
 }
 
-/* ------------------------------------------------------------------------------------------------- status of a
- * definition */
+/* ------------------------------------------------------------------------------------------ status of a definition */
 
 static void set_condition(yyjson_mut_doc *doc, yyjson_mut_val *conditions, const char *type, const char *reason,
                           const char *message, const char *now_text)

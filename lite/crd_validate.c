@@ -29,8 +29,7 @@ static const char *where(const struct check *c)
 	return c->path.len ? buf_text(&c->path) : "";
 }
 
-/* --------------------------------------------------------------------------------------------------------------- types
- */
+/* ----------------------------------------------------------------------------------------------------------- types */
 
 static const char *type_of(yyjson_mut_val *v)
 {
@@ -64,8 +63,7 @@ static bool check_type(struct check *c, yyjson_val *s, yyjson_mut_val *v)
 	return false;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- scalars
- */
+/* --------------------------------------------------------------------------------------------------------- scalars */
 
 static void check_range(struct check *c, yyjson_val *s, yyjson_mut_val *v)
 {
@@ -194,8 +192,7 @@ static void check_enum(struct check *c, yyjson_val *s, yyjson_mut_val *v)
 	check_add(c, CAUSE_UNSUPPORTED, NULL, v, "supported values: %s", buf_text(&words));
 }
 
-/* ---------------------------------------------------------------------------------------------------------- containers
- */
+/* ------------------------------------------------------------------------------------------------------ containers */
 
 static bool same_keys(yyjson_mut_val *a, yyjson_mut_val *b, yyjson_val *keys)
 {
@@ -297,8 +294,7 @@ static void check_object(struct check *c, yyjson_val *s, yyjson_mut_val *v, yyjs
 	}
 }
 
-/* ----------------------------------------------------------------------------------------------------------
- * combinations */
+/* ---------------------------------------------------------------------------------------------------- combinations */
 
 /* Does the value pass this schema? Nothing is told. */
 static bool passes(struct check *c, yyjson_val *s, yyjson_mut_val *v)

@@ -33,8 +33,7 @@ void warnings_add(struct warnings *w, const char *fmt, ...)
 	w->list[w->n++] = mem_strdup(buf_text(&text));
 }
 
-/* ------------------------------------------------------------------------------------------------------------- syntax
- */
+/* ---------------------------------------------------------------------------------------------------------- syntax */
 
 static bool too_deep(const char *text, size_t len)
 {
@@ -132,8 +131,7 @@ int decode_field_validation(const char *text, const char *options, enum field_va
 	return status_invalid(st, "meta.k8s.io", options, "", &causes);
 }
 
-/* ---------------------------------------------------------------------------------------------------- kind and version
- */
+/* ------------------------------------------------------------------------------------------------ kind and version */
 
 /* What the body must be. */
 struct expected {
@@ -220,8 +218,7 @@ static int check_kind(const struct expected *e, yyjson_mut_doc *doc, const char 
 	return 0;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- bodies
- */
+/* ---------------------------------------------------------------------------------------------------------- bodies */
 
 static void join_strict(const struct type_walk *walk, struct buf *out)
 {

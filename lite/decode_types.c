@@ -27,13 +27,15 @@ void type_walk_done(struct type_walk *w)
 	buf_done(&w->error);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ paths */
+/* ----------------------------------------------------------------------------------------------------------- paths */
 
 static size_t enter(struct type_walk *w, const char *name)
 {
 	size_t before = w->path.len;
 
-	buf_printf(&w->path, "%s%s", before ? "." : "", name);
+	if (before)
+		buf_add_char(&w->path, '.');
+	buf_add_str(&w->path, name);
 	return before;
 }
 
@@ -61,8 +63,7 @@ static void report(struct type_walk *w, const char *what, const char *name)
 		        str_printf("%s field \"%s%s%s\"", what, buf_text(&w->path), w->path.len ? "." : "", name);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- refusals
- */
+/* -------------------------------------------------------------------------------------------------------- refusals */
 
 static void add_go_type(struct buf *out, const struct type *t)
 {
@@ -116,8 +117,7 @@ static void wrong_type(struct type_walk *w, const struct type *owner, const stru
 	add_go_type(&w->error, t);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- values
- */
+/* ---------------------------------------------------------------------------------------------------------- values */
 
 static void walk(struct type_walk *w, const struct type *owner, const struct type *t, yyjson_mut_val *v);
 
@@ -358,8 +358,7 @@ void type_walk_object(struct type_walk *w, const struct type *t, yyjson_mut_val 
 	walk(w, NULL, t, v);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- order
- */
+/* ----------------------------------------------------------------------------------------------------------- order */
 
 static void order_struct(yyjson_mut_doc *doc, const struct type *t, yyjson_mut_val *v)
 {

@@ -15,8 +15,7 @@
 #include "lite/obj.h"
 #include "lite/types.h"
 
-/* ------------------------------------------------------------------------------------------------ structs other than
- * Pods */
+/* ----------------------------------------------------------------------------------------- structs other than Pods */
 
 static void default_rolling(yyjson_mut_doc *doc, yyjson_mut_val *v)
 {
@@ -160,16 +159,31 @@ static const struct {
 static void call(const struct type *t, bool first, yyjson_mut_doc *doc, yyjson_mut_val *v)
 {
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-		if (functions[i].first == first && str_eq(functions[i].type, t->name))
+		if (functions[i].first == first && functions[i].type[0] == t->name[0] &&
+		    str_eq(functions[i].type, t->name))
 			functions[i].fill(doc, v);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ the walk
- */
+/* -------------------------------------------------------------------------------------------------------- the walk */
 
 static bool lacks(yyjson_mut_val *v, const struct field *f)
 {
 	return !obj_is_set(v) || (!f->pointer && yyjson_mut_is_str(v) && !yyjson_mut_get_len(v));
+}
+
+/* Most are plain words and numbers, and every write asks for a dozen of them: only the others go through the parser. */
+static yyjson_mut_val *constant(yyjson_mut_doc *doc, const char *json)
+{
+	size_t len = strlen(json);
+	_cleanup_doc_ yyjson_doc *parsed = NULL;
+	int64_t number;
+
+	if (json[0] == '"' && !strchr(json, '\\'))
+		return yyjson_mut_strncpy(doc, json + 1, len - 2);
+	if (str_to_i64(json, INT64_MIN, INT64_MAX, &number) == 0)
+		return yyjson_mut_sint(doc, number);
+	parsed = yyjson_read(json, len, 0);
+	return yyjson_val_mut_copy(doc, yyjson_doc_get_root(parsed));
 }
 
 static void fill(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v)
@@ -184,12 +198,9 @@ static void fill(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v)
 	call(t, true, doc, v);
 	for (size_t i = 0; i < t->n_fields; i++) {
 		const struct field *f = &t->fields[i];
-		_cleanup_doc_ yyjson_doc *constant = NULL;
 
-		if (!f->fallback || !lacks(obj_get(v, f->name), f))
-			continue;
-		constant = yyjson_read(f->fallback, strlen(f->fallback), 0);
-		obj_set(doc, v, f->name, yyjson_val_mut_copy(doc, yyjson_doc_get_root(constant)));
+		if (f->fallback && lacks(obj_get(v, f->name), f))
+			obj_set(doc, v, f->name, constant(doc, f->fallback));
 	}
 	call(t, false, doc, v);
 	OBJ_EACH (key, val, v) {
@@ -198,6 +209,11 @@ static void fill(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v)
 		if (f)
 			fill(f->type, doc, val);
 	}
+}
+
+void defaults_fill_part(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v)
+{
+	fill(t, doc, v);
 }
 
 void defaults_fill(const struct kind *k, yyjson_mut_doc *doc)

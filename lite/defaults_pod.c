@@ -11,8 +11,7 @@
 #include "lite/defaults_types.h"
 #include "lite/obj.h"
 
-/* ----------------------------------------------------------------------------------------------------------- defaults
- */
+/* -------------------------------------------------------------------------------------------------------- defaults */
 
 /* "busybox" and "x/y:latest" are pulled always; a tag or a digest says which one is meant. */
 static bool is_latest(const char *image)
@@ -108,8 +107,7 @@ void default_pod(yyjson_mut_doc *doc, yyjson_mut_val *v)
 	}
 }
 
-/* ------------------------------------------------------------------------------------------------- quality of service
- */
+/* ---------------------------------------------------------------------------------------------- quality of service */
 
 static int64_t amount(yyjson_mut_val *resources, const char *list, const char *name)
 {
@@ -152,8 +150,7 @@ const char *pod_qos(yyjson_mut_val *pod)
 	return !q.any ? "BestEffort" : q.guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/* ----------------------------------------------------------------------------------------------------------- creation
- */
+/* -------------------------------------------------------------------------------------------------------- creation */
 
 /* Pods leave a Node that is gone after five minutes, unless they say how long they stay. */
 static void stay_five_minutes(yyjson_mut_doc *doc, yyjson_mut_val *spec, const char *taint)

@@ -9,6 +9,11 @@
 
 typedef void default_fn(yyjson_mut_doc *doc, yyjson_mut_val *v);
 
+struct type;
+
+/* defaults.c: fills in one value of a type; members are not brought into order. */
+void defaults_fill_part(const struct type *t, yyjson_mut_doc *doc, yyjson_mut_val *v);
+
 /* defaults_pod.c */
 default_fn default_pod, default_pod_spec, default_pod_status, default_container, default_volume;
 

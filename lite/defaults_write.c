@@ -17,8 +17,7 @@ static bool is_kind(const struct kind *k, const char *group, const char *kind)
 	return str_eq(k->group, group) && str_eq(k->kind, kind);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- create
- */
+/* ---------------------------------------------------------------------------------------------------------- create */
 
 /* A Job's Pods are found by its uid, and labelled with its name. */
 static void job_selector(yyjson_mut_doc *doc, yyjson_mut_val *job)
@@ -77,7 +76,10 @@ void defaults_create(const struct kind *k, yyjson_mut_doc *doc, usec_t now)
 		if (!obj_size(finalizers))
 			yyjson_mut_arr_append(finalizers, yyjson_mut_str(doc, "kubernetes"));
 	}
-	defaults_fill(k, doc);
+	if (kind_is_custom(k))
+		crd_default(k, doc);
+	else
+		defaults_fill_part(k->type, doc, root);
 	if (is_kind(k, "", "Pod"))
 		pod_prepare_create(doc, root, now_text);
 	else if (is_kind(k, "batch", "Job"))
@@ -88,8 +90,7 @@ void defaults_create(const struct kind *k, yyjson_mut_doc *doc, usec_t now)
 		type_order(doc, k->type, root);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- update
- */
+/* ---------------------------------------------------------------------------------------------------------- update */
 
 static void take_over(yyjson_mut_doc *doc, yyjson_mut_val *obj, yyjson_mut_val *old, const char *name)
 {
@@ -123,32 +124,35 @@ static bool spec_changed(const struct kind *k, yyjson_mut_val *obj, yyjson_mut_v
 /* A writer of status changes nothing else; of metadata, what the real one lets through. */
 static void keep_all_but_status(const struct kind *k, yyjson_mut_doc *doc, yyjson_mut_val *obj, yyjson_mut_val *old)
 {
-	yyjson_mut_val *status = obj_drop(obj, "status"), *meta = obj_drop(obj, "metadata"),
+	yyjson_mut_val *status = obj_get(obj, "status"), *meta = obj_make(doc, obj, "metadata"),
 	               *old_meta = obj_get(old, "metadata");
-	bool qos = is_kind(k, "", "Pod") && str_empty(obj_str(obj_get(status, "qosClass")));
+	yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(obj);
+	yyjson_mut_val *key;
 
-	yyjson_mut_obj_clear(obj);
-	OBJ_EACH (key, val, old) {
-		const char *name = yyjson_mut_get_str(key);
+	while ((key = yyjson_mut_obj_iter_next(&it)))
+		if (!obj_get(old, yyjson_mut_get_str(key)) && !yyjson_mut_equals_str(key, "status"))
+			yyjson_mut_obj_iter_remove(&it);
+	OBJ_EACH (name, val, old) {
+		const char *text = yyjson_mut_get_str(name);
 
-		if (!str_eq(name, "status") && !str_eq(name, "metadata"))
-			obj_set_copy(doc, obj, name, val);
+		if (str_eq(text, "status") || str_eq(text, "metadata"))
+			continue;
+		/* Mostly it is the same already. */
+		if (!obj_equal(obj_get(obj, text), val))
+			obj_set_copy(doc, obj, text, val);
 	}
-	if (!meta || kind_is_custom(k)) {
-		yyjson_mut_val *version = obj_get(meta, "resourceVersion");
+	if (kind_is_custom(k)) {
+		yyjson_mut_val *version = obj_get(meta, "resourceVersion"), *copy = obj_copy(doc, old_meta);
 
-		meta = obj_copy(doc, old_meta);
 		if (version)
-			obj_set_copy(doc, meta, "resourceVersion", version);
+			obj_set_copy(doc, copy, "resourceVersion", version);
+		obj_set(doc, obj, "metadata", copy);
 	}
 	if (is_kind(k, "", "Pod"))
 		take_over(doc, meta, old_meta, "ownerReferences");
 	if (str_eq(k->group, "apps"))
 		take_over(doc, meta, old_meta, "labels");
-	obj_set(doc, obj, "metadata", meta);
-	if (status)
-		obj_set(doc, obj, "status", status);
-	if (status && qos)
+	if (status && is_kind(k, "", "Pod") && str_empty(obj_str(obj_get(status, "qosClass"))))
 		take_over(doc, status, obj_get(old, "status"), "qosClass");
 }
 
@@ -173,7 +177,12 @@ void defaults_update(const struct kind *k, yyjson_mut_doc *doc, yyjson_mut_val *
 	bool status = str_eq(sub, "status") && k->has_status;
 
 	(void)now;
-	defaults_fill(k, doc);
+	if (kind_is_custom(k))
+		crd_default(k, doc);
+	else if (!status)
+		defaults_fill_part(k->type, doc, root);
+	else if (obj_get(root, "status"))
+		defaults_fill_part(type_field(k->type, "status", 6)->type, doc, obj_get(root, "status"));
 	if (status)
 		keep_all_but_status(k, doc, root, old);
 	else if (k->has_status)
@@ -186,8 +195,7 @@ void defaults_update(const struct kind *k, yyjson_mut_doc *doc, yyjson_mut_val *
 		type_order(doc, k->type, root);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- same
- */
+/* ------------------------------------------------------------------------------------------------------------ same */
 
 static bool same_but(yyjson_mut_val *a, yyjson_mut_val *b, const char *apart, const char *also,
                      bool (*compare)(yyjson_mut_val *, yyjson_mut_val *))

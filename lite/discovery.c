@@ -49,8 +49,7 @@ static yyjson_mut_doc *begin(const char *kind, const char *api_version)
 	return doc;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ versions
- */
+/* -------------------------------------------------------------------------------------------------------- versions */
 
 /* "v2" before "v1" before "v1beta2" before "v1alpha1" before anything else. */
 static long rank(const char *version)
@@ -111,8 +110,7 @@ static bool is_first_of_group(const struct kinds *set, size_t i)
 	return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------ classic
- * documents */
+/* ----------------------------------------------------------------------------------------------- classic documents */
 
 void discovery_version(struct buf *out)
 {
@@ -229,8 +227,7 @@ void discovery_resources(const struct kinds *set, const char *group, const char 
 	write_out(doc, out);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- aggregated
- */
+/* ------------------------------------------------------------------------------------------------------ aggregated */
 
 static void set_response_kind(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *group, const char *version,
                               const char *kind)

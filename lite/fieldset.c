@@ -47,7 +47,10 @@ static size_t place(const struct fields *f, const char *name, bool *ret_there)
 
 static void insert(struct fields *f, size_t at, struct fields *kid)
 {
-	f->kids = mem_realloc_n(f->kids, f->n + 1, sizeof(*f->kids));
+	if (f->n == f->size) {
+		f->size = f->size ? 2 * f->size : 4;
+		f->kids = mem_realloc_n(f->kids, f->size, sizeof(*f->kids));
+	}
 	memmove(&f->kids[at + 1], &f->kids[at], (f->n - at) * sizeof(*f->kids));
 	f->kids[at] = kid;
 	f->n++;
@@ -78,6 +81,18 @@ const struct fields *fields_find(const struct fields *f, const char *name)
 	return there ? f->kids[at] : NULL;
 }
 
+void fields_drop(struct fields *f, const char *name)
+{
+	bool there;
+	size_t at = place(f, name, &there);
+
+	if (!there)
+		return;
+	fields_free(f->kids[at]);
+	f->n--;
+	memmove(&f->kids[at], &f->kids[at + 1], (f->n - at) * sizeof(*f->kids));
+}
+
 bool fields_empty(const struct fields *f)
 {
 	if (!f)
@@ -96,8 +111,7 @@ struct fields *fields_copy(const struct fields *f)
 	return copy;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- algebra
- */
+/* --------------------------------------------------------------------------------------------------------- algebra */
 
 void fields_add(struct fields *to, const struct fields *from)
 {
@@ -108,13 +122,13 @@ void fields_add(struct fields *to, const struct fields *from)
 		fields_add(fields_kid(to, from->kids[i]->name), from->kids[i]);
 }
 
-/* Branches that lead nowhere any more are cut off. */
-static void trim(struct fields *f)
+void fields_trim(struct fields *f)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		if (fields_empty(f->kids[i]))
+		fields_trim(f->kids[i]);
+		if (!f->kids[i]->n && !f->kids[i]->member)
 			fields_free(f->kids[i]);
 		else
 			f->kids[n++] = f->kids[i];
@@ -122,13 +136,19 @@ static void trim(struct fields *f)
 	f->n = n;
 }
 
+static void subtract(struct fields *from, const struct fields *what)
+{
+	if (!what)
+		return;
+	from->member = from->member && !what->member;
+	for (size_t i = 0; i < from->n; i++)
+		subtract(from->kids[i], fields_find(what, from->kids[i]->name));
+}
+
 void fields_subtract(struct fields *from, const struct fields *what)
 {
-	if (what)
-		from->member = from->member && !what->member;
-	for (size_t i = 0; i < from->n; i++)
-		fields_subtract(from->kids[i], what ? fields_find(what, from->kids[i]->name) : NULL);
-	trim(from);
+	subtract(from, what);
+	fields_trim(from);
 }
 
 static void add_common(struct fields *to, const struct fields *a, const struct fields *b)
@@ -140,7 +160,6 @@ static void add_common(struct fields *to, const struct fields *a, const struct f
 		if (other)
 			add_common(fields_kid(to, a->kids[i]->name), a->kids[i], other);
 	}
-	trim(to);
 }
 
 struct fields *fields_common(const struct fields *a, const struct fields *b)
@@ -149,11 +168,11 @@ struct fields *fields_common(const struct fields *a, const struct fields *b)
 
 	if (a && b)
 		add_common(f, a, b);
+	fields_trim(f);
 	return f;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- JSON
- */
+/* ------------------------------------------------------------------------------------------------------------ JSON */
 
 static void read_into(struct fields *f, yyjson_mut_val *v)
 {
@@ -190,8 +209,7 @@ yyjson_mut_val *fields_write(yyjson_mut_doc *doc, const struct fields *f)
 	return v;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * people */
+/* ---------------------------------------------------------------------------------------------------------- people */
 
 static void add_readable(struct buf *path, const char *name)
 {

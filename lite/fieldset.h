@@ -17,7 +17,7 @@ struct fields {
 	char *name; /* NULL at the root */
 	bool member;
 	struct fields **kids; /* sorted by name */
-	size_t n;
+	size_t n, size;
 };
 
 struct fields *fields_new(void);
@@ -28,7 +28,9 @@ DEFINE_FREEP(struct fields, fields_free)
 struct fields *fields_copy(const struct fields *f);
 struct fields *fields_kid(struct fields *f, const char *name);              /* made if need be */
 const struct fields *fields_find(const struct fields *f, const char *name); /* NULL = none */
+void fields_drop(struct fields *f, const char *name); /* a kid with all below it */
 bool fields_empty(const struct fields *f);
+void fields_trim(struct fields *f); /* cuts off branches that lead to nothing in the set */
 
 void fields_add(struct fields *to, const struct fields *from);        /* union */
 void fields_subtract(struct fields *from, const struct fields *what); /* by exact path */
@@ -51,6 +53,9 @@ struct fields_diff {
 void fields_diff_done(struct fields_diff *d);
 #define _cleanup_fields_diff_ _cleanup_(fields_diff_done)
 struct fields_diff fields_compare(const struct type *t, yyjson_mut_val *old, yyjson_mut_val *new);
+
+/* What a new object adds to one of its kind with nothing in it. */
+struct fields *fields_created(const struct type *t, yyjson_mut_val *new);
 
 /* A copy with every struct member on the way to something in the set being in it too. */
 struct fields *fields_ensure_named(const struct type *t, const struct fields *f);

@@ -12,6 +12,8 @@
 #include "lite/fieldset.h"
 #include "lite/obj.h"
 
+#define NAME_MAX_BYTES (64u << 10)
+
 static const struct type free_part = { .kind = TYPE_ANY, .schema = "" };
 
 static bool merges_as_map(const struct type *t)
@@ -23,6 +25,17 @@ static bool merges_as_map(const struct type *t)
 static bool merges_as_list(const struct type *t)
 {
 	return t->kind == TYPE_LIST && t->merge != MERGE_ATOMIC;
+}
+
+static bool is_zero(yyjson_mut_val *v)
+{
+	switch (yyjson_mut_get_type(v)) {
+	case YYJSON_TYPE_NULL: return true;
+	case YYJSON_TYPE_BOOL: return !yyjson_mut_get_bool(v);
+	case YYJSON_TYPE_NUM: return yyjson_mut_get_num(v) == 0;
+	case YYJSON_TYPE_STR: return yyjson_mut_get_len(v) == 0 || yyjson_mut_equals_str(v, "0");
+	default: return obj_size(v) == 0;
+	}
 }
 
 static bool is_named(const struct type *t, const char *name)
@@ -41,43 +54,58 @@ static const struct type *member_type(const struct type *t, const char *name)
 
 static char *member_name(const char *name)
 {
-	return str_printf("f:%s", name);
+	size_t len = strlen(name);
+	char *text = mem_alloc(len + 3);
+
+	memcpy(text, "f:", 2);
+	memcpy(text + 2, name, len);
+	return text;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* A key that an element leaves out counts as its default. */
-static void add_key(yyjson_mut_doc *doc, yyjson_mut_val *to, const struct type *elem, yyjson_mut_val *item,
-                    const char *key)
+static void add_key(struct buf *out, const struct type *elem, yyjson_mut_val *item, const char *key)
 {
 	const struct field *f = elem->kind == TYPE_STRUCT ? type_field(elem, key, strlen(key)) : NULL;
 	yyjson_mut_val *v = obj_get(item, key);
-	_cleanup_doc_ yyjson_doc *fallback = NULL;
 
-	if (!v && f && f->fallback)
-		fallback = yyjson_read(f->fallback, strlen(f->fallback), 0);
-	if (v)
-		obj_set_copy(doc, to, key, v);
-	else if (fallback)
-		obj_set(doc, to, key, yyjson_val_mut_copy(doc, yyjson_doc_get_root(fallback)));
+	obj_add_quoted(out, key);
+	buf_add_char(out, ':');
+	if (yyjson_mut_is_str(v))
+		obj_add_quoted(out, yyjson_mut_get_str(v));
+	else if (v)
+		obj_add_text(out, v);
 	else
-		obj_set_null(doc, to, key);
+		buf_add_str(out, f && f->fallback ? f->fallback : "null");
 }
 
 /* `k:{"name":"c"}` or `v:"x"`: the element's name in a set of fields. */
 static char *item_name(const struct type *list, yyjson_mut_val *item)
 {
-	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_buf_ struct buf out = BUF(NAME_MAX_BYTES);
+	const char *keys[TYPE_KEYS_MAX];
+	size_t n = 0;
 
 	if (list->merge == MERGE_SET) {
-		text = obj_text(item, NULL);
-		return str_printf("v:%s", text);
+		buf_add_str(&out, "v:");
+		obj_add_text(&out, item);
+		return buf_take(&out);
 	}
-	doc = obj_doc();
-	for (size_t i = 0; list->keys[i]; i++)
-		add_key(doc, yyjson_mut_doc_get_root(doc), list->elem, item, list->keys[i]);
-	obj_sort(doc, yyjson_mut_doc_get_root(doc));
-	text = obj_text(yyjson_mut_doc_get_root(doc), NULL);
-	return str_printf("k:%s", text);
+	for (; list->keys[n]; n++)
+		keys[n] = list->keys[n];
+	qsort(keys, n, sizeof(*keys), compare_words);
+	buf_add_str(&out, "k:{");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_add_char(&out, ',');
+		add_key(&out, list->elem, item, keys[i]);
+	}
+	buf_add_char(&out, '}');
+	return buf_take(&out);
 }
 
 static yyjson_mut_val *find_item(const struct type *list, yyjson_mut_val *arr, const char *name)
@@ -91,8 +119,7 @@ static yyjson_mut_val *find_item(const struct type *list, yyjson_mut_val *arr, c
 	return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------------- a value's
- * fields */
+/* ------------------------------------------------------------------------------------------------ a value's fields */
 
 static void collect(const struct type *t, yyjson_mut_val *v, struct fields *to)
 {
@@ -131,8 +158,7 @@ struct fields *fields_of(const struct type *t, yyjson_mut_val *v)
 	return f;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- comparing
- */
+/* ------------------------------------------------------------------------------------------------------- comparing */
 
 void fields_diff_done(struct fields_diff *d)
 {
@@ -144,17 +170,40 @@ void fields_diff_done(struct fields_diff *d)
 
 static void compare(const struct type *t, yyjson_mut_val *old, yyjson_mut_val *new, struct fields_diff *to);
 
+/* Everything in a value that is only on one side. */
+static void add_all(const struct type *t, yyjson_mut_val *v, struct fields *to)
+{
+	to->member = true;
+	if (merges_as_map(t)) {
+		OBJ_EACH (key, val, v) {
+			_cleanup_free_ char *own = member_name(yyjson_mut_get_str(key));
+
+			add_all(member_type(t, yyjson_mut_get_str(key)), val, fields_kid(to, own));
+		}
+	} else if (merges_as_list(t)) {
+		ARR_EACH (item, v) {
+			_cleanup_free_ char *own = item_name(t, item);
+
+			add_all(t->elem, item, fields_kid(to, own));
+		}
+	}
+}
+
 /* One step down, the same in all three sets. */
 static void compare_kid(const struct type *t, yyjson_mut_val *old, yyjson_mut_val *new, struct fields_diff *up,
                         const char *name)
 {
 	struct fields_diff d;
 
-	if (old && new && obj_equal(old, new))
-		return;
-	d = (struct fields_diff) { fields_kid(up->added, name), fields_kid(up->modified, name),
-		                   fields_kid(up->removed, name) };
-	compare(t, old, new, &d);
+	if (!old) {
+		add_all(t, new, fields_kid(up->added, name));
+	} else if (!new) {
+		add_all(t, old, fields_kid(up->removed, name));
+	} else if (!obj_equal(old, new)) {
+		d = (struct fields_diff) { fields_kid(up->added, name), fields_kid(up->modified, name),
+			                   fields_kid(up->removed, name) };
+		compare(t, old, new, &d);
+	}
 }
 
 static void compare_maps(const struct type *t, yyjson_mut_val *old, yyjson_mut_val *new, struct fields_diff *to)
@@ -200,11 +249,7 @@ static void compare(const struct type *t, yyjson_mut_val *old, yyjson_mut_val *n
 		compare_maps(t, old, new, to);
 	if (!leaf && list)
 		compare_lists(t, old, new, to);
-	if (!old)
-		to->added->member = true;
-	else if (!new)
-		to->removed->member = true;
-	else if (leaf && !obj_equal(old, new))
+	if (leaf && !obj_equal(old, new))
 		to->modified->member = true;
 }
 
@@ -214,15 +259,41 @@ struct fields_diff fields_compare(const struct type *t, yyjson_mut_val *old, yyj
 
 	compare(t, old, new, &d);
 	d.added->member = d.modified->member = d.removed->member = false;
-	/* Subtracting nothing cuts off the branches that were only walked. */
-	fields_subtract(d.added, &(const struct fields) { 0 });
-	fields_subtract(d.modified, &(const struct fields) { 0 });
-	fields_subtract(d.removed, &(const struct fields) { 0 });
+	fields_trim(d.added);
+	fields_trim(d.modified);
+	fields_trim(d.removed);
 	return d;
 }
 
-/* ------------------------------------------------------------------------------------------------------- named on the
- * way */
+/* A new object against one with nothing in it, which has what is always written, empty. */
+static void add_created(const struct type *t, yyjson_mut_val *v, struct fields *to)
+{
+	OBJ_EACH (key, val, v) {
+		const char *name = yyjson_mut_get_str(key);
+		const struct field *f = t->kind == TYPE_STRUCT ? type_field(t, name, strlen(name)) : NULL;
+		_cleanup_free_ char *own = member_name(name);
+
+		if (!f || !f->always || t->schema) {
+			add_all(member_type(t, name), val, fields_kid(to, own));
+		} else if (f->type->kind == TYPE_STRUCT && merges_as_map(f->type)) {
+			add_created(f->type, val, fields_kid(to, own));
+		} else if (!is_zero(val)) {
+			add_all(f->type, val, fields_kid(to, own));
+			/* The list itself was there; a single value has changed. */
+			fields_kid(to, own)->member = !merges_as_map(f->type) && !merges_as_list(f->type);
+		}
+	}
+}
+
+struct fields *fields_created(const struct type *t, yyjson_mut_val *new)
+{
+	struct fields *f = fields_new();
+
+	add_created(t, new, f);
+	return f;
+}
+
+/* ------------------------------------------------------------------------------------------------ named on the way */
 
 static void ensure(const struct type *t, const struct fields *f, struct fields *to)
 {
@@ -251,8 +322,7 @@ struct fields *fields_ensure_named(const struct type *t, const struct fields *f)
 	return out;
 }
 
-/* -------------------------------------------------------------------------------------------------------------
- * removing */
+/* -------------------------------------------------------------------------------------------------------- removing */
 
 static yyjson_mut_val *remove_from_map(yyjson_mut_doc *doc, const struct type *t, yyjson_mut_val *v,
                                        const struct fields *gone)
@@ -305,8 +375,7 @@ yyjson_mut_val *fields_remove(yyjson_mut_doc *doc, const struct type *t, yyjson_
 	               : v;
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * merging */
+/* --------------------------------------------------------------------------------------------------------- merging */
 
 static yyjson_mut_val *merge_maps(yyjson_mut_doc *doc, const struct type *t, yyjson_mut_val *live,
                                   yyjson_mut_val *config)
@@ -384,8 +453,7 @@ yyjson_mut_val *fields_merge(yyjson_mut_doc *doc, const struct type *t, yyjson_m
 	return obj_copy(doc, config);
 }
 
-/* --------------------------------------------------------------------------------------------------------------
- * unknown */
+/* --------------------------------------------------------------------------------------------------------- unknown */
 
 bool fields_unknown(const struct type *t, yyjson_mut_val *v, char *path, size_t size)
 {

@@ -320,7 +320,7 @@ static void complete(void)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* ------------------------------------------------------------------------------------------------------------ asked */
+/* ----------------------------------------------------------------------------------------------------------- asked */
 
 const char *kind_resource_name(const struct kind *k, char *text, size_t size)
 {
@@ -357,7 +357,7 @@ const struct kind *kind_builtin(const char *group, const char *plural)
 	abort();
 }
 
-/* ------------------------------------------------------------------------------------------------------------- sets */
+/* ------------------------------------------------------------------------------------------------------------ sets */
 
 static char *path_key(const char *group, const char *version, const char *plural)
 {

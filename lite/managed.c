@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "lite/decode_types.h"
 #include "lite/defaults.h"
 #include "lite/obj.h"
 
@@ -55,8 +54,7 @@ void managers_read(struct managers *m, yyjson_mut_val *object)
 	}
 }
 
-/* ------------------------------------------------------------------------------------------------------------- writing
- */
+/* --------------------------------------------------------------------------------------------------------- writing */
 
 static int compare_text(const char *a, const char *b)
 {
@@ -135,8 +133,7 @@ void managers_write(struct managers *m, yyjson_mut_doc *doc)
 	obj_set(doc, meta, "managedFields", list);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- entries
- */
+/* --------------------------------------------------------------------------------------------------------- entries */
 
 struct manager *managers_find(struct managers *m, const struct kind *k, const struct writer *by, bool applies)
 {
@@ -178,65 +175,37 @@ void manager_set_time(struct manager *m, usec_t now)
 	m->time = mem_strdup(time_format(now, text));
 }
 
-static void drop_kid(struct fields *set, const char *name)
-{
-	_cleanup_fields_ struct fields *gone = fields_new();
-	const struct fields *kid = fields_find(set, name);
-
-	if (!kid)
-		return;
-	fields_add(fields_kid(gone, name), kid);
-	fields_subtract(set, gone);
-}
-
 void managers_filter(const struct kind *k, const char *subresource, struct fields *set)
 {
 	if (str_eq(subresource, "status"))
-		drop_kid(set, "f:spec");
+		fields_drop(set, "f:spec");
 	else if (k->has_status)
-		drop_kid(set, "f:status");
+		fields_drop(set, "f:status");
 }
 
 void managers_strip(struct fields *set)
 {
 	static const char *const names[] = { "f:name", "f:namespace",  "f:creationTimestamp", "f:selfLink",
 		                             "f:uid",  "f:generation", "f:managedFields",     "f:resourceVersion" };
-	_cleanup_fields_ struct fields *gone = fields_new();
-	struct fields *meta = fields_kid(gone, "f:metadata");
+	struct fields *meta;
 
-	fields_kid(gone, "f:apiVersion")->member = true;
-	fields_kid(gone, "f:kind")->member = true;
-	meta->member = true;
+	fields_drop(set, "f:apiVersion");
+	fields_drop(set, "f:kind");
+	if (!fields_find(set, "f:metadata"))
+		return;
+	meta = fields_kid(set, "f:metadata");
+	meta->member = false;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		fields_kid(meta, names[i])->member = true;
-	fields_subtract(set, gone);
+		fields_drop(meta, names[i]);
+	if (!meta->n)
+		fields_drop(set, "f:metadata");
 }
 
-yyjson_mut_doc *managers_empty_object(const struct kind *k)
-{
-	yyjson_mut_doc *doc = obj_doc();
-	struct type_walk walk;
-
-	if (kind_is_custom(k))
-		return doc;
-	type_walk_init(&walk, doc);
-	type_walk_object(&walk, k->type, yyjson_mut_doc_get_root(doc));
-	type_walk_done(&walk);
-	return doc;
-}
-
-/* -------------------------------------------------------------------------------------------------------- plain writes
- */
+/* ---------------------------------------------------------------------------------------------------- plain writes */
 
 static bool is_kind(const struct kind *k, const char *group, const char *kind)
 {
 	return str_eq(k->group, group) && str_eq(k->kind, kind);
-}
-
-static void drop_if(yyjson_mut_val *obj, const char *member, const char *text)
-{
-	if (str_eq(obj_str(obj_get(obj, member)), text))
-		obj_drop(obj, member);
 }
 
 static bool is_default_toleration(yyjson_mut_val *t)
@@ -245,31 +214,47 @@ static bool is_default_toleration(yyjson_mut_val *t)
 	       obj_int(obj_get(t, "tolerationSeconds"), 0) == 300;
 }
 
-/* What the server adds to a new object after its fields were counted belongs to nobody. It is known by its value. */
-static void drop_admitted(const struct kind *k, yyjson_mut_val *obj)
+static void drop_if(struct fields *set, yyjson_mut_val *obj, const char *member, const char *text)
 {
-	static const char *const job_labels[] = { "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name",
-		                                  "controller-uid", "job-name" };
+	_cleanup_free_ char *name = str_printf("f:%s", member);
+
+	if (str_eq(obj_str(obj_get(obj, member)), text))
+		fields_drop(set, name);
+}
+
+static void drop_job_selector(struct fields *spec)
+{
+	static const char *const generated[] = { "f:batch.kubernetes.io/controller-uid",
+		                                 "f:batch.kubernetes.io/job-name", "f:controller-uid", "f:job-name" };
+	struct fields *labels = fields_kid(fields_kid(fields_kid(spec, "f:template"), "f:metadata"), "f:labels");
+
+	fields_drop(spec, "f:selector");
+	for (size_t i = 0; i < ARRAY_LEN(generated); i++)
+		fields_drop(labels, generated[i]);
+	if (!labels->n)
+		labels->member = false;
+}
+
+/* What the server adds to a new object after its fields were counted belongs to nobody. It is known by its value. */
+static void drop_admitted(const struct kind *k, yyjson_mut_val *obj, struct fields *set)
+{
 	yyjson_mut_val *spec = obj_get(obj, "spec");
+	struct fields *in_spec = fields_kid(set, "f:spec");
 	bool own = false;
 
 	if (is_kind(k, "", "Pod")) {
 		ARR_EACH (t, obj_get(spec, "tolerations"))
 			own = own || !is_default_toleration(t);
 		if (!own)
-			obj_drop(spec, "tolerations");
-		obj_drop(spec, "priority");
-		drop_if(spec, "preemptionPolicy", "PreemptLowerPriority");
-		drop_if(spec, "serviceAccountName", "default");
-		drop_if(spec, "serviceAccount", "default");
+			fields_drop(in_spec, "f:tolerations");
+		fields_drop(in_spec, "f:priority");
+		drop_if(in_spec, spec, "preemptionPolicy", "PreemptLowerPriority");
+		drop_if(in_spec, spec, "serviceAccountName", "default");
+		drop_if(in_spec, spec, "serviceAccount", "default");
 	} else if (is_kind(k, "", "Namespace")) {
-		obj_drop(spec, "finalizers");
+		fields_drop(in_spec, "f:finalizers");
 	} else if (is_kind(k, "batch", "Job") && !obj_bool(obj_get(spec, "manualSelector"), false)) {
-		obj_drop(spec, "selector");
-		for (size_t i = 0; i < ARRAY_LEN(job_labels); i++)
-			obj_drop(obj_at(spec, "template", "metadata", "labels"), job_labels[i]);
-		if (!obj_size(obj_at(spec, "template", "metadata", "labels")))
-			obj_drop(obj_at(spec, "template", "metadata"), "labels");
+		drop_job_selector(in_spec);
 	}
 }
 
@@ -281,11 +266,31 @@ static bool clears(yyjson_mut_val *object)
 	return obj_size(list) == 1 && !obj_get(yyjson_mut_arr_get_first(list), "operation");
 }
 
-static void record(const struct kind *k, struct managers *m, yyjson_mut_val *before, yyjson_mut_val *after,
-                   const struct writer *by)
+/* These fields are this writer's now. The set may be taken. */
+static void claim(const struct kind *k, struct managers *m, struct fields **set_p, const struct writer *by)
 {
-	_cleanup_fields_diff_ struct fields_diff d = fields_compare(k->type, before, after);
+	struct fields *set = *set_p;
 	struct manager *self;
+
+	managers_filter(k, by->subresource, set);
+	managers_strip(set);
+	fields_trim(set);
+	if (fields_empty(set))
+		return;
+	self = managers_entry(m, k, by, false);
+	if (!self->set->n) {
+		fields_free(self->set);
+		self->set = TAKE_PTR(*set_p);
+	} else {
+		fields_add(self->set, set);
+	}
+	manager_set_time(self, by->now);
+}
+
+static void record_change(const struct kind *k, struct managers *m, yyjson_mut_val *old, yyjson_mut_val *new,
+                          const struct writer *by)
+{
+	_cleanup_fields_diff_ struct fields_diff d = fields_compare(k->type, old, new);
 
 	managers_filter(k, by->subresource, d.added);
 	managers_filter(k, by->subresource, d.modified);
@@ -295,18 +300,13 @@ static void record(const struct kind *k, struct managers *m, yyjson_mut_val *bef
 		fields_subtract(m->list[i].set, d.added);
 		fields_subtract(m->list[i].set, d.removed);
 	}
-	managers_strip(d.added);
-	if (fields_empty(d.added))
-		return;
-	self = managers_entry(m, k, by, false);
-	fields_add(self->set, d.added);
-	manager_set_time(self, by->now);
+	claim(k, m, &d.added, by);
 }
 
 void managed_update(const struct kind *k, yyjson_mut_doc *now, yyjson_mut_val *old, const struct writer *by)
 {
 	_cleanup_managers_ struct managers m = { 0 };
-	_cleanup_mut_doc_ yyjson_mut_doc *before = NULL, *after = NULL;
+	_cleanup_fields_ struct fields *created = NULL;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(now);
 
 	managers_read(&m, old);
@@ -315,18 +315,16 @@ void managed_update(const struct kind *k, yyjson_mut_doc *now, yyjson_mut_val *o
 		return;
 	}
 	if (old) {
-		record(k, &m, old, root, by);
+		record_change(k, &m, old, root, by);
 	} else {
-		before = managers_empty_object(k);
-		after = obj_doc_of_mut(root);
-		drop_admitted(k, yyjson_mut_doc_get_root(after));
-		record(k, &m, yyjson_mut_doc_get_root(before), yyjson_mut_doc_get_root(after), by);
+		created = fields_created(k->type, root);
+		drop_admitted(k, root, created);
+		claim(k, &m, &created, by);
 	}
 	managers_write(&m, now);
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * names */
+/* ----------------------------------------------------------------------------------------------------------- names */
 
 void manager_of_agent(const char *user_agent, char manager[MANAGER_MAX + 1])
 {

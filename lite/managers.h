@@ -16,7 +16,7 @@
 
 struct manager {
 	char *name, *api_version, *subresource, *time; /* subresource, time: NULL = none */
-	bool applies;	                          /* operation Apply, else Update */
+	bool applies;                    /* operation Apply, else Update */
 	struct fields *set;
 };
 
@@ -40,6 +40,3 @@ void manager_set_time(struct manager *m, usec_t now);
 /* What is never managed, and what a writer of this part cannot touch. */
 void managers_filter(const struct kind *k, const char *subresource, struct fields *set);
 void managers_strip(struct fields *set);
-
-/* An object of this kind with nothing in it. */
-yyjson_mut_doc *managers_empty_object(const struct kind *k);

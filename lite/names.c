@@ -41,7 +41,7 @@ const char *name_errors_text(const struct name_errors *errors, char *text, size_
 	return text;
 }
 
-/* ------------------------------------------------------------------------------------------------------- characters */
+/* ------------------------------------------------------------------------------------------------------ characters */
 
 static bool is_lower_alnum(char c)
 {
@@ -77,7 +77,7 @@ static bool is_subdomain(const char *s)
 	}
 }
 
-/* ------------------------------------------------------------------------------------------------------------ rules */
+/* ----------------------------------------------------------------------------------------------------------- rules */
 
 static void subdomain(const char *name, const char *before, struct name_errors *e)
 {

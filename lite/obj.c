@@ -138,7 +138,7 @@ bool obj_equal(yyjson_mut_val *a, yyjson_mut_val *b)
 	}
 }
 
-/* --------------------------------------------------------------------------------------------------------- changing */
+/* -------------------------------------------------------------------------------------------------------- changing */
 
 void obj_set(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *key, yyjson_mut_val *value)
 {
@@ -235,7 +235,7 @@ void obj_sort(yyjson_mut_doc *doc, yyjson_mut_val *obj)
 		yyjson_mut_obj_add(obj, members[i].key, members[i].val);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- text */
+/* ------------------------------------------------------------------------------------------------------------ text */
 
 char *obj_text(yyjson_mut_val *v, size_t *ret_len)
 {

@@ -55,8 +55,7 @@ static const struct {
 
 static void require(struct document *w, const struct type *t);
 
-/* ------------------------------------------------------------------------------------------------------------- schemas
- */
+/* --------------------------------------------------------------------------------------------------------- schemas */
 
 static yyjson_mut_val *reference(struct document *w, const char *name)
 {
@@ -196,8 +195,7 @@ static void require(struct document *w, const struct type *t)
 		require_elements(w, t->fields[i].type);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- kinds
- */
+/* ----------------------------------------------------------------------------------------------------------- kinds */
 
 static yyjson_mut_val *gvk(struct document *w, const struct kind *k)
 {

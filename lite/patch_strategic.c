@@ -61,8 +61,7 @@ static yyjson_mut_val *items_array(struct merger *m, const struct items *l)
 
 static int merge_map(struct merger *m, const struct type *t, yyjson_mut_val **original, yyjson_mut_val *patch);
 
-/* ------------------------------------------------------------------------------------------------------------- errors
- */
+/* ---------------------------------------------------------------------------------------------------------- errors */
 
 /* What the real server did not foresee comes back as a bare 500 with the library's words. */
 static int no_merge_key(struct merger *m, yyjson_mut_val *item, const char *key)
@@ -80,8 +79,7 @@ static int bad_patch_type(struct merger *m, yyjson_mut_val *map)
 	                   str_or(obj_str(obj_get(map, MARKER)), "?"), text);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- fields
- */
+/* ---------------------------------------------------------------------------------------------------------- fields */
 
 /* The type and merge rules of a member; a map's members are all alike. */
 static struct field member(const struct type *t, const char *name)
@@ -130,8 +128,7 @@ static void set_plain(struct merger *m, yyjson_mut_val *obj, const char *name, y
 		obj_drop(obj, name);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- lists
- */
+/* ----------------------------------------------------------------------------------------------------------- lists */
 
 static bool same_item(yyjson_mut_val *a, yyjson_mut_val *b, const char *key)
 {
@@ -347,8 +344,7 @@ static int set_order(struct merger *m, const struct type *t, yyjson_mut_val *ori
 	return 0;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- maps
- */
+/* ------------------------------------------------------------------------------------------------------------ maps */
 
 static bool in_list(yyjson_mut_val *list, const char *name)
 {

@@ -12,8 +12,7 @@
 #include "base/str.h"
 #include "base/time.h"
 
-/* -------------------------------------------------------------------------------------------------------- quantities
- */
+/* ------------------------------------------------------------------------------------------------------ quantities */
 
 #define DIGITS_MAX 16 /* of a number we write anew; longer ones are left as they were written */
 
@@ -153,8 +152,7 @@ int quantity_canonical(const char *text, char ret[SCALAR_TEXT_MAX], char why[SCA
 	return 0;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- times
- */
+/* ----------------------------------------------------------------------------------------------------------- times */
 
 static int cannot_parse(const char *text, const char *layout, const char *rest, const char *element,
                         char why[SCALAR_WHY_MAX])
@@ -196,8 +194,7 @@ int time_canonical(const char *text, bool micro, char ret[SCALAR_TEXT_MAX], char
 	return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- base64
- */
+/* ---------------------------------------------------------------------------------------------------------- base64 */
 
 int base64_check(const char *text, size_t len, char why[SCALAR_WHY_MAX])
 {

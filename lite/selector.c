@@ -49,8 +49,7 @@ void term_add_value(struct term *t, const char *value, size_t len)
 	t->n_values++;
 }
 
-/* ------------------------------------------------------------------------------------------------- words of a selector
- */
+/* --------------------------------------------------------------------------------------------- words of a selector */
 
 enum token {
 	T_END,
@@ -124,8 +123,7 @@ static int found(struct lexer *l, struct status *st, const char *before, const c
 
 #define IN_REQUIREMENT "unable to parse requirement: "
 
-/* ---------------------------------------------------------------------------------------------------- label selectors
- */
+/* ------------------------------------------------------------------------------------------------- label selectors */
 
 static int check_key(const char *key, struct status *st)
 {

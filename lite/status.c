@@ -98,8 +98,7 @@ static void add_causes_text(struct buf *out, const struct causes *c)
 	buf_printf(out, shown > 1 ? "[%s]" : "%s", buf_text(&all));
 }
 
-/* ------------------------------------------------------------------------------------------------------------ bodies
- */
+/* ---------------------------------------------------------------------------------------------------------- bodies */
 
 static yyjson_mut_val *details_object(yyjson_mut_doc *doc, const struct status_details *d)
 {
@@ -202,8 +201,7 @@ int status_success(struct status *st, int code, const struct status_details *det
 	return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------ the usual ones
- */
+/* -------------------------------------------------------------------------------------------------- the usual ones */
 
 /* `pods "p1"`, `widgets.example.com "w"`. The caller frees. */
 static char *named(const char *group, const char *resource, const char *name)

@@ -207,8 +207,7 @@ void table_add_columns(const struct kind *k, struct buf *out)
 	buf_add_char(out, ']');
 }
 
-/* -----------------------------------------------------------------------------------------------------------------
- * rows */
+/* ------------------------------------------------------------------------------------------------------------ rows */
 
 static void add_custom_cell(const struct cell *c, const struct crd_column *column)
 {

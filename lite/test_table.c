@@ -85,7 +85,7 @@ static void test_cells_of_each_kind(void **state)
 		  "['x','NotReady','<none>','4m5s','','<none>','<none>','<unknown>','<unknown>','<unknown>']" },
 		{ "apps", "deployments",
 		  "{" META ",'spec':{'replicas':3,'selector':{'matchLabels':{'a':'b'}},'template':{'spec':{'containers'"
-		           ":[{'name':'c','image':'i'},"
+		  ":[{'name':'c','image':'i'},"
 		  "{'name':'d','image':'j'}]}}},'status':{'readyReplicas':1,'updatedReplicas':2,'availableReplicas':1}"
 		  "}",
 		  "['x','1/3',2,1,'4m5s','c,d','i,j','a=b']" },
@@ -94,13 +94,13 @@ static void test_cells_of_each_kind(void **state)
 		  "['x',2,1,0,'4m5s','','','a=b']" },
 		{ "apps", "daemonsets",
 		  "{" META ",'spec':{'template':{'spec':{'nodeSelector':{'k':'v','a':'b'}}},'selector':{}},'status':{'"
-		           "desiredNumberScheduled':3,"
+		  "desiredNumberScheduled':3,"
 		  "'currentNumberScheduled':2,'numberReady':1}}",
 		  "['x',3,2,1,0,0,'a=b,k=v','4m5s','','','<none>']" },
 		{ "apps", "statefulsets", "{" META ",'spec':{'replicas':2}}", "['x','0/2','4m5s','','']" },
 		{ "batch", "jobs",
 		  "{" META ",'spec':{'completions':2,'parallelism':1},'status':{'succeeded':2,'startTime':'2026-11-"
-		           "15T18:15:55Z','completionTime':"
+		  "15T18:15:55Z','completionTime':"
 		  "'2026-11-15T18:16:00Z','conditions':[{'type':'Complete','status':'True'}]}}",
 		  "['x','Complete','2/2','5s','4m5s','','','<none>']" },
 		{ "batch", "jobs", "{" META ",'spec':{'parallelism':3},'status':{'startTime':'2026-11-15T18:19:30Z'}}",

@@ -139,7 +139,7 @@ static void test_creations_are_refused_with_every_cause(void **state)
 		  "of 2" },
 		{ "", "pods",
 		  "{'spec':{'containers':[" C "],'restartPolicy':'Maybe','activeDeadlineSeconds':0,'tolerations':[{'"
-		                              "value':'x'},{'operator':'Exists',"
+		  "value':'x'},{'operator':'Exists',"
 		  "'tolerationSeconds':1}],'schedulingGates':[{'name':'g'},{'name':'g'}],'volumes':[{'name':'v','"
 		  "emptyDir':{},'secret':{}}]}}",
 		  "spec.volumes[0].secret: Forbidden: may not specify more than 1 volume type\n"

@@ -91,7 +91,7 @@ static char *take_json(const char **p)
 	return mem_strndup(start, (size_t)(end - start));
 }
 
-/* ----------------------------------------------------------------------------------------------------------- lookup */
+/* ---------------------------------------------------------------------------------------------------------- lookup */
 
 static const struct type *find(const char *package, const char *name)
 {
@@ -112,7 +112,7 @@ static const struct type *find(const char *package, const char *name)
 	return other;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- fields */
+/* ---------------------------------------------------------------------------------------------------------- fields */
 
 static struct type *parse_type(const char *package, const char **p)
 {
@@ -243,7 +243,7 @@ static void fill(struct named *t)
 	t->type.n_fields = n;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ texts */
+/* ----------------------------------------------------------------------------------------------------------- texts */
 
 /* Behind the type's closing brace; defaults may have braces of their own. */
 static const char *skip_body(const char *p)
@@ -284,8 +284,7 @@ static void compile(void)
 		fill(&all[i]);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- asked
- */
+/* ----------------------------------------------------------------------------------------------------------- asked */
 
 const struct field *type_field(const struct type *t, const char *name, size_t len)
 {

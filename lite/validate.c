@@ -59,8 +59,7 @@ static const struct rules *rules_of(const struct kind *k)
 	return &other;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ metadata
- */
+/* -------------------------------------------------------------------------------------------------------- metadata */
 
 static void check_annotations(struct check *c, yyjson_mut_val *meta)
 {
@@ -163,8 +162,7 @@ static void check_meta_update(struct check *c, yyjson_mut_val *obj, yyjson_mut_v
 	check_leave(c, up);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- asked
- */
+/* ----------------------------------------------------------------------------------------------------------- asked */
 
 static int verdict(const struct kind *k, yyjson_mut_val *obj, const struct causes *causes, struct status *st)
 {

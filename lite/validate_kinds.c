@@ -21,8 +21,7 @@ void check_namespace(struct check *c, yyjson_mut_val *obj)
 		check_text(c, "spec.finalizers", str_or(obj_str(f), ""), name_label_key);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- nodes
- */
+/* ----------------------------------------------------------------------------------------------------------- nodes */
 
 static void check_taints(struct check *c, yyjson_mut_val *spec)
 {
@@ -76,8 +75,7 @@ void check_node_update(struct check *c, yyjson_mut_val *obj, yyjson_mut_val *old
 		          "node updates may not change podCIDR except from \"\" to valid");
 }
 
-/* -------------------------------------------------------------------------------------------------- config maps,
- * secrets */
+/* -------------------------------------------------------------------------------------------- config maps, secrets */
 
 static size_t check_data(struct check *c, yyjson_mut_val *obj, const char *member, bool coded)
 {
@@ -161,8 +159,7 @@ void check_secret_update(struct check *c, yyjson_mut_val *obj, yyjson_mut_val *o
 	check_sealed(c, obj, old, "data");
 }
 
-/* -------------------------------------------------------------------------------------------------------------- events
- */
+/* ---------------------------------------------------------------------------------------------------------- events */
 
 /* `target` and `reporter` are what the group calls them. */
 static void check_event_basics(struct check *c, yyjson_mut_val *obj, const char *target, const char *reporter,
@@ -221,8 +218,7 @@ void check_event_v1(struct check *c, yyjson_mut_val *obj)
 		check_add_text(c, CAUSE_INVALID, "source", "", "needs to be unset");
 }
 
-/* ---------------------------------------------------------------------------------------------------------------
- * others */
+/* ---------------------------------------------------------------------------------------------------------- others */
 
 void check_lease(struct check *c, yyjson_mut_val *obj)
 {

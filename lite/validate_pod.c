@@ -50,8 +50,7 @@ static void each(struct check *c, yyjson_mut_val *obj, const char *member,
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------------------- containers
- */
+/* ------------------------------------------------------------------------------------------------------ containers */
 
 static void port_number(struct check *c, yyjson_mut_val *port, const char *member)
 {
@@ -203,8 +202,7 @@ static void one_init_container(struct check *c, yyjson_mut_val *container, yyjso
 			          "may not be set for init containers without restartPolicy=Always");
 }
 
-/* ------------------------------------------------------------------------------------------------------------ the spec
- */
+/* -------------------------------------------------------------------------------------------------------- the spec */
 
 static void one_volume(struct check *c, yyjson_mut_val *volume, yyjson_mut_val *spec)
 {

@@ -14,8 +14,7 @@
 #define DIFF_MAX (256u << 10)
 #define CONTEXT_LINES 3
 
-/* ---------------------------------------------------------------------------------------------------------------- diff
- */
+/* ------------------------------------------------------------------------------------------------------------ diff */
 
 struct lines {
 	const char **start;
@@ -107,8 +106,7 @@ static void diff(struct buf *out, yyjson_mut_val *old, yyjson_mut_val *new)
 	free(lb.start);
 }
 
-/* -------------------------------------------------------------------------------------------------------- what may
- * change */
+/* ------------------------------------------------------------------------------------------------- what may change */
 
 static bool containers_match(struct check *c, yyjson_mut_val *spec, yyjson_mut_val *old, const char *member)
 {
