@@ -361,6 +361,22 @@ struct http_call *http_start(struct http_client *c, const struct http_request *r
 	return call;
 }
 
+void http_pause(struct http_call *call, bool paused)
+{
+	struct http_client *c = call->client;
+
+	if (call->state != CALL_RUNNING)
+		return;
+	if (c->in_curl) {
+		curl_easy_pause(call->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+		return;
+	}
+	c->in_curl = true;
+	curl_easy_pause(call->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+	c->in_curl = false;
+	ring(c); /* a chunk may have cancelled it */
+}
+
 void http_cancel(struct http_call *call)
 {
 	struct http_client *c;

@@ -67,6 +67,10 @@ DEFINE_FREEP(struct http_client, http_client_free)
 struct http_call *http_start(struct http_client *c, const struct http_request *request, http_chunk chunk, http_done done,
 			     void *arg);
 
+/* Takes no more from the peer until it goes on, so that a reader that is slower than the peer needs no endless buffer. A
+ * paused call still has its deadlines. May give chunks before it returns, when going on. */
+void http_pause(struct http_call *call, bool paused);
+
 /* Ends it now; `done` is not called. */
 void http_cancel(struct http_call *call);
 
