@@ -209,6 +209,26 @@ int pki_open(struct pki *p, const char *dir, const char *address, struct err *er
 	return 0;
 }
 
+int pki_make(struct pki *p, const char *address, struct err *err)
+{
+	_cleanup_free_ char *names = alt_names(address);
+	_cleanup_(pkey_freep) EVP_PKEY *ca_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
+	_cleanup_(cert_freep) X509 *ca = ca_key && key ? make_cert("sunk-lite-agent-ca", ca_key, NULL, ca_key, NULL) : NULL;
+	_cleanup_(cert_freep) X509 *cert = ca ? make_cert("sunk-lite-agent", key, ca, ca_key, names) : NULL;
+
+	*p = (struct pki) { 0 };
+	if (cert) {
+		p->ca_pem = pem_of(ca, NULL);
+		p->cert_pem = pem_of(cert, NULL);
+		p->key_pem = pem_of(NULL, key);
+	}
+	if (!p->ca_pem || !p->cert_pem || !p->key_pem) {
+		pki_done(p);
+		return crypto_failed(err, "making a certificate");
+	}
+	return 0;
+}
+
 void pki_done(struct pki *p)
 {
 	if (p->key_pem)

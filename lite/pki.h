@@ -13,6 +13,8 @@ struct pki {
 
 /* Loads or makes <dir>/ca.crt and <dir>/ca.key, then a server certificate for `address`, localhost and 127.0.0.1. */
 int pki_open(struct pki *p, const char *dir, const char *address, struct err *err);
+/* The same in memory only, with an authority of its own whose key is forgotten. */
+int pki_make(struct pki *p, const char *address, struct err *err);
 void pki_done(struct pki *p);
 
 /* Writes a file that appears whole or not at all, with this mode. */

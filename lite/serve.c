@@ -23,6 +23,7 @@
 #include "lite/control/control.h"
 #include "lite/crd.h"
 #include "lite/fault.h"
+#include "lite/log.h"
 #include "lite/pki.h"
 #include "lite/server.h"
 #include "lite/db.h"
@@ -105,10 +106,10 @@ static int lock_dir(struct server *s, struct err *err)
 	return 0;
 }
 
-/* The admin's token: made once, kept. */
-static int admin_token(struct server *s, char **ret, struct err *err)
+/* A token: made once, kept. */
+static int kept_token(struct server *s, const char *name, char **ret, struct err *err)
 {
-	_cleanup_free_ char *path = in_dir(s, "token"), *token = NULL;
+	_cleanup_free_ char *path = in_dir(s, name), *token = NULL;
 	_cleanup_buf_ struct buf text = BUF(FILE_MAX);
 	int r = buf_read_file(&text, path);
 
@@ -131,7 +132,7 @@ static int open_auth(struct server *s, char **ret_token, struct err *err)
 	int r;
 
 	s->lite.auth = auth_new();
-	r = admin_token(s, &token, err);
+	r = kept_token(s, "token", &token, err);
 	if (r == 0)
 		r = auth_add(s->lite.auth, token, "kubernetes-admin", "", "system:masters", USEC_NEVER, err);
 	if (r == 0 && s->set.tokens)
@@ -241,7 +242,7 @@ static void stop_signal(void *arg, int signal)
 static int open_server(struct server *s, struct err *err)
 {
 	struct lite *l = &s->lite;
-	_cleanup_free_ char *token = NULL, *ready = in_dir(s, "ready");
+	_cleanup_free_ char *token = NULL, *agent_token = NULL, *ready = in_dir(s, "ready");
 	int r;
 
 	r = lock_dir(s, err);
@@ -260,6 +261,10 @@ static int open_server(struct server *s, struct err *err)
 	if ((r = open_store(s, err)) < 0 || (r = open_auth(s, &token, err)) < 0 ||
 	    (r = pki_open(&s->pki, s->set.dir, s->set.address, err)) < 0)
 		return r;
+	r = kept_token(s, "agent-token", &agent_token, err);
+	if (r < 0)
+		return r;
+	l->logs = logs_new(l->loop, agent_token);
 	l->faults = faults_new(l);
 	l->watches = watches_new(l);
 	l->crds = crds_new(l);
@@ -285,6 +290,7 @@ static void close_server(struct server *s)
 		unlink(ready);
 	faults_free(l->faults);
 	web_free(TAKE_PTR(l->web));
+	logs_free(TAKE_PTR(l->logs));
 	control_free(TAKE_PTR(l->control));
 	watches_free(TAKE_PTR(l->watches));
 	crds_free(l->crds);

@@ -20,6 +20,7 @@ struct faults;
 struct watches;
 struct crds;
 struct control;
+struct logs;
 
 struct lite {
 	struct loop *loop;
@@ -33,6 +34,7 @@ struct lite {
 	struct watches *watches;
 	struct control *control; /* controllers; NULL: none run */
 	struct web *web;
+	struct logs *logs; /* of Pods, on their way through */
 	struct loop_timer *commit_soon;
 	bool sync;    /* each commit waits for the disk; so commits are made once per round */
 	bool ready;

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/informer.h"
+#include "lite/agent/logs.h"
 #include "lite/agent/node.h"
 #include "lite/agent/run.h"
 #include "lite/agent/sweep.h"
@@ -29,7 +30,7 @@
 #define PODS_PER_HOLLOW_NODE 250
 
 struct settings {
-	char *kubeconfig, *dir, *nodes, *hollow, *cpu, *memory, *gpu_resource, *gpu_model, *labels, *ip_base;
+	char *kubeconfig, *dir, *nodes, *hollow, *cpu, *memory, *gpu_resource, *gpu_model, *labels, *ip_base, *log_token_file;
 	int64_t gpus;
 	bool help, debug;
 };
@@ -41,6 +42,7 @@ struct agent {
 	struct kube_client *client;
 	struct informer *pods;
 	struct sweep *sweep;
+	struct logs *logs; /* NULL: not served */
 	struct map nodes; /* name → struct agent_node */
 	struct map runs;  /* uid → struct run */
 	char *pods_dir, self[PATH_MAX];
@@ -132,6 +134,22 @@ static bool is_synced(void *arg)
 	return store_synced(informer_store(((struct agent *)arg)->pods));
 }
 
+static struct run *named_run(void *arg, const char *ns, const char *name)
+{
+	size_t i = 0;
+	struct run *r;
+
+	while ((r = map_next(&((struct agent *)arg)->runs, &i)))
+		if (run_is(r, ns, name))
+			return r;
+	return NULL;
+}
+
+static struct run *run_of(void *arg, const char *uid)
+{
+	return map_get(&((struct agent *)arg)->runs, uid);
+}
+
 /* Settings */
 
 static void add_label(void *arg, const char *s, size_t len)
@@ -168,7 +186,8 @@ static int add_nodes(struct agent *a, const struct settings *s, const char *list
 					  .pods = hollow ? PODS_PER_HOLLOW_NODE : PODS_PER_NODE,
 					  .gpu_resource = s->gpu_resource,
 					  .gpu_model = s->gpu_model,
-					  .labels = a->labels };
+					  .labels = a->labels,
+					  .port = a->logs ? logs_port(a->logs) : 0 };
 
 		(*index)++;
 		if (map_get(&a->nodes, spec.name))
@@ -222,7 +241,10 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	str_each(s->labels, ',', add_label, a);
 	a->cred = cred_new(a->loop, clock_real(), a->config, 0);
 	a->client = kube_client_new(a->loop, clock_real(), a->cred);
-	r = add_nodes(a, s, s->nodes, false, &index, err);
+	if (!str_empty(s->log_token_file))
+		r = logs_new(a->loop, s->log_token_file, &(struct log_source){ .named = named_run, .of_uid = run_of, .arg = a }, &a->logs, err);
+	if (r == 0)
+		r = add_nodes(a, s, s->nodes, false, &index, err);
 	if (r == 0)
 		r = add_nodes(a, s, s->hollow, true, &index, err);
 	if (r == 0 && !map_count(&a->nodes))
@@ -242,6 +264,7 @@ static void take_down(struct agent *a)
 	struct run *run;
 	size_t i = 0;
 
+	logs_free(a->logs);
 	sweep_free(a->sweep);
 	informer_free(a->pods);
 	while ((run = map_next(&a->runs, &i)))
@@ -271,7 +294,7 @@ int agent_main(int argc, char **argv)
 {
 	struct settings s = { .kubeconfig = (char *)"", .dir = (char *)"", .nodes = (char *)"", .hollow = (char *)"", .cpu = (char *)"64",
 			      .memory = (char *)"256Gi", .gpu_resource = (char *)"nvidia.com/gpu", .gpu_model = (char *)"",
-			      .labels = (char *)"", .ip_base = (char *)"10.244" };
+			      .labels = (char *)"", .ip_base = (char *)"10.244", .log_token_file = (char *)"" };
 	struct arg args[] = {
 		{ .flag = "kubeconfig", .type = ARG_STRING, .value = &s.kubeconfig, .unit = "FILE", .help = "Where the API server is." },
 		{ .flag = "dir", .type = ARG_STRING, .value = &s.dir, .unit = "DIR", .help = "Where Pods live: a directory each, with logs." },
@@ -287,6 +310,8 @@ int agent_main(int argc, char **argv)
 		  .help = "Value of the label gpu.nvidia.com/model." },
 		{ .flag = "labels", .type = ARG_STRING, .value = &s.labels, .unit = "K=V,...", .help = "More labels of each node." },
 		{ .flag = "ip-base", .type = ARG_STRING, .value = &s.ip_base, .unit = "N.N", .help = "First half of the nodes' addresses." },
+		{ .flag = "log-token-file", .type = ARG_STRING, .value = &s.log_token_file, .unit = "FILE",
+		  .help = "Serve logs to whoever shows the token in this file: the API server's agent-token." },
 		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log more." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};

@@ -18,6 +18,7 @@
 #define POD_SPEC_MAX (4u << 20)
 #define POD_STATE_MAX (256u << 10)
 #define PROBE_PERIOD_MIN USEC_SEC
+#define BOX_LOG_BEFORE ".before" /* the log of the run before is LOG.before */
 
 enum probe_kind { PROBE_NONE, PROBE_EXEC, PROBE_TCP, PROBE_HTTP };
 enum pod_restart { POD_RESTART_ALWAYS, POD_RESTART_ON_FAILURE, POD_RESTART_NEVER };

@@ -82,6 +82,31 @@ const char *run_uid(const struct run *r)
 	return r->uid;
 }
 
+const char *run_dir(const struct run *r)
+{
+	return r->dir;
+}
+
+bool run_is(const struct run *r, const char *ns, const char *name)
+{
+	return !r->removed && str_eq(r->ns, ns) && str_eq(r->name, name);
+}
+
+static const struct box_state *box_named(const struct box_state *boxes, uint32_t n, const char *name)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (str_eq(boxes[i].name, name))
+			return &boxes[i];
+	return NULL;
+}
+
+const struct box_state *run_box(const struct run *r, const char *container)
+{
+	const struct box_state *b = r->state ? box_named(r->state->mains, r->state->n_mains, container) : NULL;
+
+	return b || !r->state ? b : box_named(r->state->inits, r->state->n_inits, container);
+}
+
 struct agent_node *run_node(const struct run *r)
 {
 	return r->node;

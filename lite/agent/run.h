@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kube/client.h"
+#include "lite/agent/box.h"
 #include "lite/agent/node.h"
 #include "model/pod.h"
 #include "net/loop.h"
@@ -34,6 +35,10 @@ void run_update(struct run *r, const struct pod *pod);
 void run_removed(struct run *r);
 
 const char *run_uid(const struct run *r);
+const char *run_dir(const struct run *r);
+bool run_is(const struct run *r, const char *ns, const char *name); /* and still in the API */
+/* The container as its shim told last; NULL when it has not. Good until the run is next called. */
+const struct box_state *run_box(const struct run *r, const char *container);
 struct agent_node *run_node(const struct run *r);
 bool run_holds_resources(const struct run *r);
 int64_t run_request(const struct run *r, const char *resource);

@@ -186,10 +186,20 @@ static void box_ended(struct box *b, int status)
 	b->shim->changed = true;
 }
 
+/* Each run has a log of its own; that of the run before is kept. */
+static int open_log(const struct box *b)
+{
+	_cleanup_free_ char *before = str_printf("%s" BOX_LOG_BEFORE, b->spec->log);
+
+	if (b->st->phase == BOX_TERMINATED)
+		rename(b->spec->log, before);
+	return open(b->spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+}
+
 static void box_start(struct box *b)
 {
 	_cleanup_free_ const char **argv = with_null(b->spec->argv, b->spec->n_argv), **env = with_null(b->spec->env, b->spec->n_env);
-	_cleanup_fd_ int log = open(b->spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	_cleanup_fd_ int log = open_log(b);
 	struct err err = { 0 };
 	pid_t pid;
 	int r;

@@ -152,7 +152,7 @@ static void pod_done(struct pod *p)
 	assert_true(p->state->ended);
 	free(p->state);
 	buf_done(&p->in);
-	for (const char *const *name = (const char *const[]){ "spec.json", "state.json", "sock", "log", "log2", "mark", "pid", "shim.pid", NULL };
+	for (const char *const *name = (const char *const[]){ "spec.json", "state.json", "sock", "log", "log.before", "log2", "mark", "pid", "shim.pid", NULL };
 	     *name; name++) {
 		char path[64];
 
@@ -227,7 +227,8 @@ static void test_a_sidecar_stays_until_the_main_boxes_are_done(void **state)
 static void test_a_box_that_ends_is_restarted_when_the_policy_says_so(void **state)
 {
 	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"OnFailure\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\","
-				 "\"argv\":[\"/bin/sh\",\"-c\",\"[ -e @/mark ] && exit 0; touch @/mark; exit 3\"]}]}");
+				 "\"argv\":[\"/bin/sh\",\"-c\",\"[ -e @/mark ] && echo two && exit 0; echo one; touch @/mark; exit 3\"]}]}");
+	_cleanup_free_ char *log = NULL, *before = NULL;
 
 	(void)state;
 	UNTIL(&p, p.state->ended);
@@ -235,6 +236,10 @@ static void test_a_box_that_ends_is_restarted_when_the_policy_says_so(void **sta
 	assert_int_equal(p.state->mains[0].exit.code, 0);
 	assert_true(p.state->mains[0].has_last);
 	assert_int_equal(p.state->mains[0].last.code, 3);
+	log = file_text(p.dir, "log");
+	before = file_text(p.dir, "log.before");
+	assert_string_equal(log, "two\n");
+	assert_string_equal(before, "one\n");
 	pod_done(&p);
 }
 
