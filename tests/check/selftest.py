@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each check can fail: a small tree that is right, and one change for each thing that a check must see."""
 
+import contextlib
+import io
 import json
+import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -11,6 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import hardening  # noqa: E402
 import includes  # noqa: E402
+import results  # noqa: E402
+import tools  # noqa: E402
 import tree  # noqa: E402
 
 SPDX = tree.LICENSE_LINE + " */\n"
@@ -218,6 +224,93 @@ class Rules(Tree):
         self.assertEqual(self.problems(self.root / "build"), [])
         self.write("src/base/test_b.c", SPDX)
         self.assert_one(self.problems(self.root / "build"), "src/base/test_b.c", "nothing compiles it")
+
+
+class Tools(Tree):
+    """Each tool of others finds something in a file that is wrong, and nothing in one that is right."""
+
+    def run_tool(self, name, build=None):
+        program, check = tools.TOOLS[name]
+        if not shutil.which(program):
+            self.skipTest(f"{program} is not installed")
+        with contextlib.redirect_stdout(io.StringIO()) as said, captured_output():
+            return check(self.root.resolve(), build), said.getvalue()
+
+    def test_format_sees_what_is_not_formatted(self):
+        self.write(".clang-format", "BasedOnStyle: LLVM\nSortIncludes: Never\n")
+        self.write("src/base/b.c", SPDX + "int x;\n")
+        self.assertEqual(self.run_tool("format")[0], 0)
+        self.write("src/base/b.c", SPDX + "int  x ;\n")
+        code, said = self.run_tool("format")
+        self.assertNotEqual(code, 0)
+        self.assertIn("src/base/b.c: lines 2 ", said)
+
+    def test_cppcheck_sees_a_mistake(self):
+        self.assertEqual(self.run_tool("cppcheck")[0], 0)
+        self.write("src/base/b.c", SPDX + "int f(void) { int a[2]; a[0] = 1; a[2] = 1; return a[0]; }\n")
+        self.assertNotEqual(self.run_tool("cppcheck")[0], 0)
+
+    def test_shellcheck_sees_a_mistake(self):
+        self.write("dev/x", "#!/bin/sh\necho ok\n")
+        self.assertEqual(self.run_tool("shellcheck")[0], 0)
+        self.write("tests/deep/x", "#!/usr/bin/env bash\ncd /nowhere\nrm -r x\n")
+        self.assertNotEqual(self.run_tool("shellcheck")[0], 0)
+
+    def test_tidy_sees_a_mistake_and_remembers_what_was_clean(self):
+        build = self.root / "build"
+        self.write(".clang-tidy", "Checks: '-*,bugprone-*'\nWarningsAsErrors: '*'\n")
+        entry = {"directory": str(build), "file": "../src/base/b.c", "command": "cc -I../src -MD -MQ x -MF y -o z -c ../src/base/b.c"}
+        self.write("build/compile_commands.json", json.dumps([entry]))
+        self.write("src/base/b.h", "#define LIMIT 3\n")
+        self.write("src/base/b.c", SPDX + '#include "base/b.h"\nint f(int a);\nint f(int a) { return a > LIMIT; }\n')
+        self.assertIn("1 looked at, 0 with", self.run_tool("tidy", build)[1])
+        self.assertIn("0 looked at, 0 with", self.run_tool("tidy", build)[1])
+        self.write("src/base/b.h", "#define LIMIT sizeof(sizeof(a))\n")  # what changed is in a header
+        code, said = self.run_tool("tidy", build)
+        self.assertIn("1 looked at, 1 with", said)
+        self.assertEqual(code, 1)
+        self.assertEqual(self.run_tool("tidy", build)[0], 1)
+
+
+@contextlib.contextmanager
+def captured_output():
+    """What programs write goes nowhere."""
+    sys.stdout.flush()
+    saved, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    saved_err = os.dup(2)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.dup2(saved_err, 2)
+        for fd in (saved, saved_err, nowhere):
+            os.close(fd)
+
+
+class Results(unittest.TestCase):
+    """dev/test counts what there is, and never takes a crash for a success."""
+
+    CMOCKA = "[ RUN      ] test_a\n[       OK ] test_a\n[ RUN      ] test_b\n[       OK ] test_b\n"
+
+    def test_cases_of_a_program_are_counted(self):
+        self.assertEqual(results.cases("OK", self.CMOCKA), (2, 0, 0))
+        with_failed = self.CMOCKA + "[  FAILED  ] test_c\n[  SKIPPED ] test_d\n[  FAILED  ] tests: 1 test(s)\n[  FAILED  ] test_c\n"
+        self.assertEqual(results.cases("FAIL", with_failed), (2, 1, 1))
+        self.assertEqual(results.cases("OK", "Ran 7 tests in 1s\n\nOK (skipped=2)\n"), (5, 0, 2))
+        self.assertEqual(results.cases("FAIL", "Ran 7 tests in 1s\n\nFAILED (failures=1, errors=2)\n"), (4, 3, 0))
+
+    def test_a_program_without_cases_is_one(self):
+        self.assertEqual(results.cases("OK", "fine\n"), (1, 0, 0))
+        self.assertEqual(results.cases("FAIL", "not fine\n"), (0, 1, 0))
+        self.assertEqual(results.cases("SKIP", ""), (0, 0, 1))
+        self.assertEqual(results.cases("EXPECTEDFAIL", ""), (1, 0, 0))
+        self.assertEqual(results.cases("UNEXPECTEDPASS", ""), (0, 1, 0))
+
+    def test_a_crash_or_a_timeout_is_a_failure_whatever_passed_before(self):
+        for result in ("FAIL", "TIMEOUT", "ERROR", "INTERRUPT"):
+            self.assertEqual(results.cases(result, self.CMOCKA + "[ RUN      ] test_c\n"), (2, 1, 0))
 
 
 class Hardening(unittest.TestCase):
