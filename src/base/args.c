@@ -31,7 +31,8 @@ static int set_int(const struct arg *a, const char *text, const char *where, str
 	int r = str_to_i64(text, min, max, a->value);
 
 	if (r == -ERANGE)
-		return err_set(err, r, "%s: %.40s is out of range, it must be %" PRId64 " to %" PRId64, where, text, min, max);
+		return err_set(err, r, "%s: %.40s is out of range, it must be %" PRId64 " to %" PRId64, where, text,
+		               min, max);
 	if (r < 0)
 		return err_set(err, r, "%s: '%.40s' is no whole number", where, text);
 	return 0;
@@ -47,7 +48,7 @@ static int set_duration(const struct arg *a, const char *text, const char *where
 		return err_wrap(err, r, "%s", where);
 	if ((a->min || a->max) && (v < a->min || v > a->max))
 		return err_set(err, -ERANGE, "%s: %.40s is out of range, it must be %s to %s", where, text,
-			       duration_format(a->min, low), duration_format(a->max, high));
+		               duration_format(a->min, low), duration_format(a->max, high));
 	*(usec_t *)a->value = v;
 	return 0;
 }
@@ -73,7 +74,8 @@ static int set_value(struct arg *a, const char *text, const char *where, struct 
 	size_t len = strlen(text);
 
 	if (len > ARG_TEXT_MAX)
-		return err_set(err, -E2BIG, "%s: the value has %zu bytes, at most %d are allowed", where, len, ARG_TEXT_MAX);
+		return err_set(err, -E2BIG, "%s: the value has %zu bytes, at most %d are allowed", where, len,
+		               ARG_TEXT_MAX);
 	if (str_has_control(text, len) || !str_is_utf8(text, len))
 		return err_set(err, -EINVAL, "%s: the value has control characters or is no UTF-8", where);
 	switch (a->type) {
@@ -163,8 +165,9 @@ int args_set_config(struct arg *args, size_t n, const char *key, const char *tex
 
 static const char *unit_of(const struct arg *a)
 {
-	static const char *const units[] = { [ARG_BOOL] = "", [ARG_INT] = "N", [ARG_STRING] = "TEXT",
-					     [ARG_DURATION] = "DURATION", [ARG_CHOICE] = "" };
+	static const char *const units[] = {
+		[ARG_BOOL] = "", [ARG_INT] = "N", [ARG_STRING] = "TEXT", [ARG_DURATION] = "DURATION", [ARG_CHOICE] = ""
+	};
 
 	return a->unit ? a->unit : units[a->type];
 }

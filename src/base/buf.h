@@ -19,7 +19,7 @@ struct buf {
 	int error; /* 0 or -EMSGSIZE */
 };
 
-#define BUF(max_bytes) ((struct buf){ .max = (max_bytes) })
+#define BUF(max_bytes) ((struct buf) { .max = (max_bytes) })
 
 void buf_done(struct buf *b); /* frees; the buffer may be used again with the same maximum */
 #define _cleanup_buf_ _cleanup_(buf_done)

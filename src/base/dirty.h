@@ -21,7 +21,7 @@ struct dirty {
 	uint64_t next_order;
 };
 
-#define DIRTY_INIT ((struct dirty){ 0 })
+#define DIRTY_INIT ((struct dirty) { 0 })
 
 void dirty_done(struct dirty *d);
 

@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -62,16 +62,18 @@ static int read_range(const char **p, struct range *ret, const char *text, struc
 	int width_to;
 
 	if (!read_number(p, &ret->from, &ret->width))
-		return err_set(err, -EINVAL, "hostlist '%.60s': expected a number of at most %d digits at '%.20s'", text,
-			       NUMBER_DIGITS_MAX, *p);
+		return err_set(err, -EINVAL, "hostlist '%.60s': expected a number of at most %d digits at '%.20s'",
+		               text, NUMBER_DIGITS_MAX, *p);
 	ret->to = ret->from;
 	if (**p == '-') {
 		(*p)++;
 		if (!read_number(p, &ret->to, &width_to))
-			return err_set(err, -EINVAL, "hostlist '%.60s': expected the end of a range at '%.20s'", text, *p);
+			return err_set(err, -EINVAL, "hostlist '%.60s': expected the end of a range at '%.20s'", text,
+			               *p);
 		if (ret->to < ret->from)
-			return err_set(err, -EINVAL, "hostlist '%.60s': the range %" PRIu32 "-%" PRIu32 " runs backwards", text,
-				       ret->from, ret->to);
+			return err_set(err, -EINVAL,
+			               "hostlist '%.60s': the range %" PRIu32 "-%" PRIu32 " runs backwards", text,
+			               ret->from, ret->to);
 	}
 	return 0;
 }
@@ -99,10 +101,11 @@ static int expand_bracket(struct hostlist *h, size_t first, const char **p, cons
 
 				take_name(h, name);
 				if (h->n > HOSTLIST_NAMES_MAX)
-					r = err_set(err, -E2BIG, "hostlist '%.60s': more than %d names", text, HOSTLIST_NAMES_MAX);
+					r = err_set(err, -E2BIG, "hostlist '%.60s': more than %d names", text,
+					            HOSTLIST_NAMES_MAX);
 				else if (strlen(name) > HOSTLIST_NAME_MAX)
-					r = err_set(err, -E2BIG, "hostlist '%.60s': a name has more than %d bytes", text,
-						    HOSTLIST_NAME_MAX);
+					r = err_set(err, -E2BIG, "hostlist '%.60s': a name has more than %d bytes",
+					            text, HOSTLIST_NAME_MAX);
 			}
 			if (r < 0 || **p == ']')
 				break;
@@ -134,7 +137,7 @@ static int parse_item(struct hostlist *h, const char **p, const char *text, stru
 
 			if (++n_brackets > HOSTLIST_BRACKETS_MAX)
 				return err_set(err, -E2BIG, "hostlist '%.60s': more than %d brackets in a name", text,
-					       HOSTLIST_BRACKETS_MAX);
+				               HOSTLIST_BRACKETS_MAX);
 			r = expand_bracket(h, first, p, text, err);
 			if (r < 0)
 				return r;
@@ -143,7 +146,8 @@ static int parse_item(struct hostlist *h, const char **p, const char *text, stru
 		while (is_name_char(**p))
 			(*p)++;
 		if (*p == from)
-			return err_set(err, -EINVAL, "hostlist '%.60s': the character at '%.20s' is not allowed", text, *p);
+			return err_set(err, -EINVAL, "hostlist '%.60s': the character at '%.20s' is not allowed", text,
+			               *p);
 		for (size_t i = first; i < h->n; i++) {
 			char *longer = str_printf("%s%.*s", h->names[i], (int)(*p - from), from);
 
@@ -151,7 +155,7 @@ static int parse_item(struct hostlist *h, const char **p, const char *text, stru
 			h->names[i] = longer;
 			if (strlen(longer) > HOSTLIST_NAME_MAX)
 				return err_set(err, -E2BIG, "hostlist '%.60s': a name has more than %d bytes", text,
-					       HOSTLIST_NAME_MAX);
+				               HOSTLIST_NAME_MAX);
 		}
 	}
 	if (h->n == first + 1 && !*h->names[first])

@@ -21,7 +21,7 @@ struct hostlist {
 	size_t n, size;
 };
 
-#define HOSTLIST_INIT ((struct hostlist){ 0 })
+#define HOSTLIST_INIT ((struct hostlist) { 0 })
 
 void hostlist_done(struct hostlist *h);
 #define _cleanup_hostlist_ _cleanup_(hostlist_done)

@@ -56,8 +56,7 @@ static inline struct link *list_take_head(struct link *head)
 }
 
 /* The body may remove `l` itself. */
-#define LIST_EACH(l, head)                                                          \
-	for (struct link *l = (head)->next, *l##_next = l->next; l != (head);       \
-	     l = l##_next, l##_next = l->next)
+#define LIST_EACH(l, head)                                                                                             \
+	for (struct link *l = (head)->next, *l##_next = l->next; l != (head); l = l##_next, l##_next = l->next)
 
 #define LIST_ITEM(l, type, member) CONTAINER_OF(l, type, member)

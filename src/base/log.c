@@ -58,8 +58,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 	str_add_safe(&safe, raw, strlen(raw), LOG_LINE_MAX);
 	time_format_micro(clock_wall(clock_real()), when);
 	if (setup.format == LOG_JSON) {
-		buf_printf(&line, "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%s\",\"msg\":\"", when, level_names[level],
-			   setup.program);
+		buf_printf(&line, "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%s\",\"msg\":\"", when,
+		           level_names[level], setup.program);
 		add_json_text(&line, buf_text(&safe));
 		buf_add_str(&line, "\"}\n");
 	} else

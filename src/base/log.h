@@ -21,10 +21,10 @@ bool log_on(enum log_level level);
 
 void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 
-#define log_debug(...)                                    \
-	do {                                              \
-		if (log_on(LOG_DEBUG))                    \
-			log_line(LOG_DEBUG, __VA_ARGS__); \
+#define log_debug(...)                                                                                                 \
+	do {                                                                                                           \
+		if (log_on(LOG_DEBUG))                                                                                 \
+			log_line(LOG_DEBUG, __VA_ARGS__);                                                              \
 	} while (0)
 #define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_WARN, __VA_ARGS__)

@@ -108,7 +108,7 @@ void *map_put(struct map *m, const char *key, void *value)
 	if (m->n_entries >= m->n_slots / 2)
 		make_room(m);
 	slot = find_slot(m, key, hash);
-	m->entries[m->n_entries] = (struct map_entry){ key, value, hash };
+	m->entries[m->n_entries] = (struct map_entry) { key, value, hash };
 	m->slots[slot] = (uint32_t)(++m->n_entries);
 	m->count++;
 	return NULL;

@@ -24,7 +24,7 @@ struct map {
 	size_t count;              /* live ones */
 };
 
-#define MAP_INIT ((struct map){ 0 })
+#define MAP_INIT ((struct map) { 0 })
 
 void map_done(struct map *m); /* forgets all, frees the table, not the values */
 

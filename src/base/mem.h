@@ -25,12 +25,12 @@ char *mem_strndup(const char *s, size_t n);
 #define _must_check_ __attribute__((warn_unused_result))
 
 /* Moves a pointer out of a variable that a clean-up guards. */
-#define TAKE_PTR(p)                      \
-	({                               \
-		__typeof__(p) *p_ = &(p); \
-		__typeof__(p) v_ = *p_;  \
-		*p_ = NULL;              \
-		v_;                      \
+#define TAKE_PTR(p)                                                                                                    \
+	({                                                                                                             \
+		__typeof__(p) *p_ = &(p);                                                                              \
+		__typeof__(p) v_ = *p_;                                                                                \
+		*p_ = NULL;                                                                                            \
+		v_;                                                                                                    \
 	})
 
 static inline void freep(void *p)
@@ -40,11 +40,11 @@ static inline void freep(void *p)
 #define _cleanup_free_ _cleanup_(freep)
 
 /* Defines x_freep() for _cleanup_ from x_free(). */
-#define DEFINE_FREEP(type, x_free)                  \
-	static inline void x_free##p(type **p)      \
-	{                                           \
-		if (*p)                             \
-			x_free(*p);                 \
+#define DEFINE_FREEP(type, x_free)                                                                                     \
+	static inline void x_free##p(type **p)                                                                         \
+	{                                                                                                              \
+		if (*p)                                                                                                \
+			x_free(*p);                                                                                    \
 	}
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

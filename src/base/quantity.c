@@ -12,9 +12,9 @@ static const struct {
 	int base;
 	int power;
 } suffixes[] = {
-	{ "", 10, 0 },   { "n", 10, -9 }, { "u", 10, -6 }, { "m", 10, -3 }, { "k", 10, 3 },  { "M", 10, 6 },  { "G", 10, 9 },
-	{ "T", 10, 12 }, { "P", 10, 15 }, { "E", 10, 18 }, { "Ki", 2, 10 }, { "Mi", 2, 20 }, { "Gi", 2, 30 }, { "Ti", 2, 40 },
-	{ "Pi", 2, 50 }, { "Ei", 2, 60 },
+	{ "", 10, 0 },   { "n", 10, -9 }, { "u", 10, -6 }, { "m", 10, -3 }, { "k", 10, 3 },  { "M", 10, 6 },
+	{ "G", 10, 9 },  { "T", 10, 12 }, { "P", 10, 15 }, { "E", 10, 18 }, { "Ki", 2, 10 }, { "Mi", 2, 20 },
+	{ "Gi", 2, 30 }, { "Ti", 2, 40 }, { "Pi", 2, 50 }, { "Ei", 2, 60 },
 };
 
 /* v * 2^twos * 10^tens, rounded up. It multiplies as long as there is room and divides only then, so that nothing is

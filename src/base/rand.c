@@ -8,7 +8,7 @@
 
 struct rng rng_seeded(uint64_t seed)
 {
-	return (struct rng){ seed };
+	return (struct rng) { seed };
 }
 
 struct rng rng_from_kernel(void)

@@ -170,7 +170,8 @@ static size_t safe_form(const unsigned char *p, size_t len, char text[8])
 	} else if (n == 2)
 		snprintf(text, 8, "\\x%02x", p[1]);
 	else
-		snprintf(text, 8, "\\u%04x", (unsigned)(p[0] & 0x0F) << 12 | (unsigned)(p[1] & 0x3F) << 6 | (p[2] & 0x3F));
+		snprintf(text, 8, "\\u%04x",
+		         (unsigned)(p[0] & 0x0F) << 12 | (unsigned)(p[1] & 0x3F) << 6 | (p[2] & 0x3F));
 	return n;
 }
 
@@ -223,7 +224,7 @@ void str_add_base64(struct buf *out, const void *data, size_t len)
 	for (; len > 0; p += step, len -= step) {
 		unsigned v = (unsigned)p[0] << 16 | (len > 1 ? (unsigned)p[1] << 8 : 0) | (len > 2 ? p[2] : 0);
 		char four[4] = { base64_digits[v >> 18], base64_digits[v >> 12 & 63], base64_digits[v >> 6 & 63],
-				 base64_digits[v & 63] };
+			         base64_digits[v & 63] };
 
 		step = MIN_OF(len, (size_t)3);
 		if (len < 3)

@@ -23,22 +23,41 @@ struct settings {
 
 static void settings_init(struct settings *s)
 {
-	*s = (struct settings){ .wait = true, .threads = 2, .port = 8443, .name = (char *)"sunk", .timeout = 30 * USEC_SEC,
-				.poll = 0 };
+	*s = (struct settings) {
+		.wait = true, .threads = 2, .port = 8443, .name = (char *)"sunk", .timeout = 30 * USEC_SEC, .poll = 0
+	};
 	memcpy(s->args,
-	       (struct arg[8]){
-		       { .flag = "verbose", .type = ARG_BOOL, .value = &s->verbose, .help = "Says more." },
-		       { .flag = "wait", .config = "run.wait", .type = ARG_BOOL, .value = &s->wait, .help = "Waits." },
-		       { .flag = "threads", .config = "run.threads", .type = ARG_INT, .value = &s->threads, .min = 1, .max = 16,
-			 .help = "How many." },
-		       { .flag = "port", .type = ARG_INT, .value = &s->port, .help = "Where." },
-		       { .flag = "scheduler-name", .config = "scheduler.name", .type = ARG_STRING, .value = &s->name, .unit = "NAME",
-			 .help = "The name that Pods ask for." },
-		       { .flag = "timeout", .config = "run.timeout", .type = ARG_DURATION, .value = &s->timeout, .min = USEC_SEC,
-			 .max = USEC_HOUR, .help = "How long." },
-		       { .config = "run.poll", .type = ARG_DURATION, .value = &s->poll, .help = "How often." },
-		       { .flag = "log-format", .config = "log.format", .type = ARG_CHOICE, .value = &s->format, .choices = formats,
-			 .help = "For people or for machines." },
+	       (struct arg[8]) {
+	               { .flag = "verbose", .type = ARG_BOOL, .value = &s->verbose, .help = "Says more." },
+	               { .flag = "wait", .config = "run.wait", .type = ARG_BOOL, .value = &s->wait, .help = "Waits." },
+	               { .flag = "threads",
+	                 .config = "run.threads",
+	                 .type = ARG_INT,
+	                 .value = &s->threads,
+	                 .min = 1,
+	                 .max = 16,
+	                 .help = "How many." },
+	               { .flag = "port", .type = ARG_INT, .value = &s->port, .help = "Where." },
+	               { .flag = "scheduler-name",
+	                 .config = "scheduler.name",
+	                 .type = ARG_STRING,
+	                 .value = &s->name,
+	                 .unit = "NAME",
+	                 .help = "The name that Pods ask for." },
+	               { .flag = "timeout",
+	                 .config = "run.timeout",
+	                 .type = ARG_DURATION,
+	                 .value = &s->timeout,
+	                 .min = USEC_SEC,
+	                 .max = USEC_HOUR,
+	                 .help = "How long." },
+	               { .config = "run.poll", .type = ARG_DURATION, .value = &s->poll, .help = "How often." },
+	               { .flag = "log-format",
+	                 .config = "log.format",
+	                 .type = ARG_CHOICE,
+	                 .value = &s->format,
+	                 .choices = formats,
+	                 .help = "For people or for machines." },
 	       },
 	       sizeof(s->args));
 }
@@ -57,7 +76,7 @@ static int parse(struct settings *s, char **argv, char ***ret_rest, int *ret_n_r
 	return args_parse(s->args, ARRAY_LEN(s->args), argc, argv, ret_rest, ret_n_rest, err);
 }
 
-#define ARGV(...) ((char *[]){ (char *)"prog", __VA_ARGS__, NULL })
+#define ARGV(...) ((char *[]) { (char *)"prog", __VA_ARGS__, NULL })
 #define W(text) ((char *)(text))
 
 static int config(struct settings *s, const char *key, const char *text, struct err *err)
@@ -76,11 +95,12 @@ static void test_each_type_is_read_in_both_forms(void **state)
 
 	(void)state;
 	settings_init(&s);
-	assert_int_equal(parse(&s,
-			       ARGV(W("--verbose"), W("--wait=false"), W("--threads"), W("4"), W("--port=99"), W("--scheduler-name=x=y"),
-				    W("--timeout"), W("1m30s"), W("--log-format"), W("json")),
-			       &rest, &n_rest, &err),
-			 0);
+	assert_int_equal(
+	        parse(&s,
+	              ARGV(W("--verbose"), W("--wait=false"), W("--threads"), W("4"), W("--port=99"),
+	                   W("--scheduler-name=x=y"), W("--timeout"), W("1m30s"), W("--log-format"), W("json")),
+	              &rest, &n_rest, &err),
+	        0);
 	assert_true(s.verbose);
 	assert_false(s.wait);
 	assert_true(s.threads == 4);
@@ -115,9 +135,11 @@ static void test_what_is_no_flag_is_the_rest_in_order(void **state)
 
 	(void)state;
 	settings_init(&s);
-	assert_int_equal(parse(&s, ARGV(W("one"), W("--threads"), W("3"), W("-"), W("--verbose"), W("two"), W("--"), W("--port"), W("--"), W("")),
-			       &rest, &n_rest, &err),
-			 0);
+	assert_int_equal(parse(&s,
+	                       ARGV(W("one"), W("--threads"), W("3"), W("-"), W("--verbose"), W("two"), W("--"),
+	                            W("--port"), W("--"), W("")),
+	                       &rest, &n_rest, &err),
+	                 0);
 	assert_int_equal(n_rest, 6);
 	assert_string_equal(rest[0], "one");
 	assert_string_equal(rest[1], "-");
@@ -161,7 +183,8 @@ static void test_flags_win_also_when_the_file_was_read_first(void **state)
 	assert_int_equal(config(&s, "scheduler.name", "file", &err), 0);
 	assert_int_equal(config(&s, "scheduler.name", "file again", &err), 0);
 	assert_string_equal(s.name, "file again");
-	assert_int_equal(parse(&s, ARGV(W("--scheduler-name=first"), W("--scheduler-name=last")), &rest, &n_rest, &err), 0);
+	assert_int_equal(parse(&s, ARGV(W("--scheduler-name=first"), W("--scheduler-name=last")), &rest, &n_rest, &err),
+	                 0);
 	assert_string_equal(s.name, "last");
 	assert_int_equal(config(&s, "scheduler.name", "late", &err), 0);
 	assert_string_equal(s.name, "last");
@@ -182,7 +205,8 @@ static void test_bad_flags_are_named_and_change_nothing(void **state)
 		{ { "--threads" }, "--threads needs a value" },
 		{ { "--threads", "0" }, "--threads: 0 is out of range, it must be 1 to 16" },
 		{ { "--threads=17" }, "--threads: 17 is out of range, it must be 1 to 16" },
-		{ { "--threads=99999999999999999999" }, "--threads: 99999999999999999999 is out of range, it must be 1 to 16" },
+		{ { "--threads=99999999999999999999" },
+		  "--threads: 99999999999999999999 is out of range, it must be 1 to 16" },
 		{ { "--threads=many" }, "--threads: 'many' is no whole number" },
 		{ { "--threads=" }, "--threads: '' is no whole number" },
 		{ { "--port=-1" }, "--port: -1 is out of range, it must be 0 to 9223372036854775807" },
@@ -207,7 +231,8 @@ static void test_bad_flags_are_named_and_change_nothing(void **state)
 		r = parse(&s, argv, &rest, &n_rest, &err);
 		assert_true(r == -EINVAL || r == -ERANGE);
 		assert_string_equal(err_text(&err), bad[i].want);
-		assert_true(s.threads == 2 && s.port == 8443 && s.timeout == 30 * USEC_SEC && s.format == 0 && !s.verbose);
+		assert_true(s.threads == 2 && s.port == 8443 && s.timeout == 30 * USEC_SEC && s.format == 0 &&
+		            !s.verbose);
 		assert_string_equal(s.name, "sunk");
 		assert_null(rest);
 	}
@@ -244,7 +269,8 @@ static void test_a_value_has_a_longest_length(void **state)
 	assert_int_equal(strlen(s.name), ARG_TEXT_MAX);
 	longest[ARG_TEXT_MAX] = 'x';
 	assert_int_equal(config(&s, "scheduler.name", longest, &err), -E2BIG);
-	assert_string_equal(err_text(&err), "sunk.yaml: scheduler.name: the value has 4097 bytes, at most 4096 are allowed");
+	assert_string_equal(err_text(&err),
+	                    "sunk.yaml: scheduler.name: the value has 4097 bytes, at most 4096 are allowed");
 	assert_int_equal(strlen(s.name), ARG_TEXT_MAX);
 }
 
@@ -256,25 +282,31 @@ static void test_help_shows_every_setting_aligned_with_its_default(void **state)
 	(void)state;
 	settings_init(&s);
 	args_help(s.args, ARRAY_LEN(s.args), &out);
-	assert_string_equal(buf_text(&out),
-			    "  --verbose                       Says more.\n"
-			    "  --wait                          Waits. (default: true) [config: run.wait]\n"
-			    "  --threads N                     How many. (default: 2) [config: run.threads]\n"
-			    "  --port N                        Where. (default: 8443)\n"
-			    "  --scheduler-name NAME           The name that Pods ask for. (default: sunk) [config:\n"
-			    "                                  scheduler.name]\n"
-			    "  --timeout DURATION              How long. (default: 30s) [config: run.timeout]\n"
-			    "  (config) run.poll DURATION      How often. (default: 0s)\n"
-			    "  --log-format text|json          For people or for machines. (default: text) [config: log.format]\n");
+	assert_string_equal(
+	        buf_text(&out),
+	        "  --verbose                       Says more.\n"
+	        "  --wait                          Waits. (default: true) [config: run.wait]\n"
+	        "  --threads N                     How many. (default: 2) [config: run.threads]\n"
+	        "  --port N                        Where. (default: 8443)\n"
+	        "  --scheduler-name NAME           The name that Pods ask for. (default: sunk) [config:\n"
+	        "                                  scheduler.name]\n"
+	        "  --timeout DURATION              How long. (default: 30s) [config: run.timeout]\n"
+	        "  (config) run.poll DURATION      How often. (default: 0s)\n"
+	        "  --log-format text|json          For people or for machines. (default: text) [config: log.format]\n");
 }
 
 static void test_help_wraps_and_never_runs_over_its_width(void **state)
 {
 	static const char *const many[] = { "alpha", "beta", "gamma", "delta", "epsilon", NULL };
 	int choice = 4;
-	struct arg args[] = { { .flag = "a-very-long-name-of-a-setting", .type = ARG_CHOICE, .value = &choice, .choices = many,
-				.help = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-					"sixteen seventeen eighteen nineteen twenty." } };
+	struct arg args[] = {
+		{ .flag = "a-very-long-name-of-a-setting",
+		  .type = ARG_CHOICE,
+		  .value = &choice,
+		  .choices = many,
+		  .help = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+		          "sixteen seventeen eighteen nineteen twenty." }
+	};
 	_cleanup_buf_ struct buf out = BUF(HELP_MAX);
 
 	(void)state;
@@ -291,7 +323,7 @@ static void test_help_wraps_and_never_runs_over_its_width(void **state)
 }
 
 TEST_MAIN(TEST(each_type_is_read_in_both_forms), TEST(without_flags_the_defaults_stay),
-	  TEST(what_is_no_flag_is_the_rest_in_order), TEST(flags_win_over_the_file_and_the_file_over_defaults),
-	  TEST(flags_win_also_when_the_file_was_read_first), TEST(bad_flags_are_named_and_change_nothing),
-	  TEST(bad_keys_are_named_with_their_place), TEST(a_value_has_a_longest_length),
-	  TEST(help_shows_every_setting_aligned_with_its_default), TEST(help_wraps_and_never_runs_over_its_width))
+          TEST(what_is_no_flag_is_the_rest_in_order), TEST(flags_win_over_the_file_and_the_file_over_defaults),
+          TEST(flags_win_also_when_the_file_was_read_first), TEST(bad_flags_are_named_and_change_nothing),
+          TEST(bad_keys_are_named_with_their_place), TEST(a_value_has_a_longest_length),
+          TEST(help_shows_every_setting_aligned_with_its_default), TEST(help_wraps_and_never_runs_over_its_width))

@@ -101,6 +101,5 @@ static void test_reading_into_a_buffer_that_went_over_fails(void **state)
 }
 
 TEST_MAIN(TEST(append_keeps_a_nul_behind_the_text), TEST(going_over_the_maximum_is_sticky_and_keeps_what_was_there),
-	  TEST(take_gives_the_text_away), TEST(reading_a_file_stops_at_the_maximum),
-	  TEST(an_empty_file_is_empty_text), TEST(reserved_room_is_text_that_ends),
-	  TEST(reading_into_a_buffer_that_went_over_fails))
+          TEST(take_gives_the_text_away), TEST(reading_a_file_stops_at_the_maximum), TEST(an_empty_file_is_empty_text),
+          TEST(reserved_room_is_text_that_ends), TEST(reading_into_a_buffer_that_went_over_fails))

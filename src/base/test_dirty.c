@@ -155,7 +155,7 @@ static void test_agrees_with_an_array_over_many_changes(void **state)
 		}
 		for (int i = 0; i < N; i++)
 			if (model[i].in && (best < 0 || model[i].at < model[best].at ||
-					    (model[i].at == model[best].at && model[i].order < model[best].order)))
+			                    (model[i].at == model[best].at && model[i].order < model[best].order)))
 				best = i;
 		assert_true(dirty_next(&d) == (best < 0 ? USEC_NEVER : model[best].at));
 		if (best >= 0 && model[best].at > now)
@@ -168,5 +168,6 @@ static void test_agrees_with_an_array_over_many_changes(void **state)
 }
 
 TEST_MAIN(TEST(each_name_is_in_it_once), TEST(nothing_is_taken_before_its_time), TEST(the_earliest_time_wins),
-	  TEST(taking_goes_by_time_then_by_order_of_marking), TEST(what_was_taken_can_be_marked_again_at_once),
-	  TEST(the_key_is_copied), TEST(letting_go_of_a_full_set_frees_all), TEST(agrees_with_an_array_over_many_changes))
+          TEST(taking_goes_by_time_then_by_order_of_marking), TEST(what_was_taken_can_be_marked_again_at_once),
+          TEST(the_key_is_copied), TEST(letting_go_of_a_full_set_frees_all),
+          TEST(agrees_with_an_array_over_many_changes))

@@ -116,12 +116,13 @@ static void test_foreign_bytes_stay_on_one_line_of_valid_text(void **state)
 
 	(void)state;
 	err_set(&err, -EINVAL, "'%s'", "a\nb\x1b[2J\xff\xc3");
-	assert_string_equal(err.text, "'a?b?[2J?" "?'");
+	assert_string_equal(err.text, "'a?b?[2J?"
+	                              "?'");
 	err_set(&err, -EINVAL, "'%.4s'", "abcé"); /* a precision that cuts a character in half */
 	assert_string_equal(err.text, "'abc?'");
 }
 
 TEST_MAIN(TEST(every_function_returns_its_code_and_takes_no_object), TEST(context_goes_in_front_on_the_way_up),
-	  TEST(a_cause_that_said_nothing_still_gets_a_text), TEST(the_text_may_be_used_to_make_itself),
-	  TEST(long_text_is_cut_between_characters), TEST(a_text_that_just_fits_is_not_cut),
-	  TEST(a_long_context_does_not_push_the_cause_out), TEST(foreign_bytes_stay_on_one_line_of_valid_text))
+          TEST(a_cause_that_said_nothing_still_gets_a_text), TEST(the_text_may_be_used_to_make_itself),
+          TEST(long_text_is_cut_between_characters), TEST(a_text_that_just_fits_is_not_cut),
+          TEST(a_long_context_does_not_push_the_cause_out), TEST(foreign_bytes_stay_on_one_line_of_valid_text))

@@ -54,11 +54,15 @@ static void test_expands_in_the_order_written(void **state)
 	assert_names(NULL, "");
 	assert_names("n[0]", "n0");
 	assert_names("n[999999998-999999999]", "n999999998 n999999999");
-	assert_names("n[08-100]x,z", "n08x n09x n10x n11x n12x n13x n14x n15x n16x n17x n18x n19x n20x n21x n22x n23x n24x n25x "
-		     "n26x n27x n28x n29x n30x n31x n32x n33x n34x n35x n36x n37x n38x n39x n40x n41x n42x n43x n44x n45x n46x "
-		     "n47x n48x n49x n50x n51x n52x n53x n54x n55x n56x n57x n58x n59x n60x n61x n62x n63x n64x n65x n66x n67x "
-		     "n68x n69x n70x n71x n72x n73x n74x n75x n76x n77x n78x n79x n80x n81x n82x n83x n84x n85x n86x n87x n88x "
-		     "n89x n90x n91x n92x n93x n94x n95x n96x n97x n98x n99x n100x z");
+	assert_names("n[08-100]x,z",
+	             "n08x n09x n10x n11x n12x n13x n14x n15x n16x n17x n18x n19x n20x n21x n22x n23x n24x n25x "
+	             "n26x n27x n28x n29x n30x n31x n32x n33x n34x n35x n36x n37x n38x n39x n40x n41x n42x n43x n44x "
+	             "n45x n46x "
+	             "n47x n48x n49x n50x n51x n52x n53x n54x n55x n56x n57x n58x n59x n60x n61x n62x n63x n64x n65x "
+	             "n66x n67x "
+	             "n68x n69x n70x n71x n72x n73x n74x n75x n76x n77x n78x n79x n80x n81x n82x n83x n84x n85x n86x "
+	             "n87x n88x "
+	             "n89x n90x n91x n92x n93x n94x n95x n96x n97x n98x n99x n100x z");
 }
 
 static void test_several_brackets_multiply(void **state)
@@ -71,10 +75,41 @@ static void test_several_brackets_multiply(void **state)
 
 static void test_what_is_no_hostlist_is_refused_and_nothing_is_added(void **state)
 {
-	static const char *const bad[] = { "n[",     "n[1",   "n[1-",  "n]",    "n[]",    "n[1-]",  "n[-1]", "n[a]", "n[1,]",  "n[,1]",
-					   "n[3-1]", ",",     "a,",    ",a",    "a,,b",   "a b",    "a;b",   "a/b",  "../x",   "$(x)",
-					   "n[1-2-3]", "n[1 2]", "n[[1]]", "n[0x1]", "n[1]]", "é",  "a\nb",  "n[1234567890]",
-					   "n[1-9999999999]", "[1-2][a", "n[1;2]", "a'b", "a\"b", "*", "ALL!" };
+	static const char *const bad[] = { "n[",
+		                           "n[1",
+		                           "n[1-",
+		                           "n]",
+		                           "n[]",
+		                           "n[1-]",
+		                           "n[-1]",
+		                           "n[a]",
+		                           "n[1,]",
+		                           "n[,1]",
+		                           "n[3-1]",
+		                           ",",
+		                           "a,",
+		                           ",a",
+		                           "a,,b",
+		                           "a b",
+		                           "a;b",
+		                           "a/b",
+		                           "../x",
+		                           "$(x)",
+		                           "n[1-2-3]",
+		                           "n[1 2]",
+		                           "n[[1]]",
+		                           "n[0x1]",
+		                           "n[1]]",
+		                           "é",
+		                           "a\nb",
+		                           "n[1234567890]",
+		                           "n[1-9999999999]",
+		                           "[1-2][a",
+		                           "n[1;2]",
+		                           "a'b",
+		                           "a\"b",
+		                           "*",
+		                           "ALL!" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -92,8 +127,12 @@ static void test_what_is_no_hostlist_is_refused_and_nothing_is_added(void **stat
 
 static void test_no_expression_gives_more_names_than_the_limit(void **state)
 {
-	static const char *const many[] = { "n[1-100001]", "n[0-999][0-999]", "n[1-999999999]", "[0-9][0-9][0-9][0-9][0-9][0-9]",
-					    "a[1-50000],b[1-50000],c", "a[1-60000]b[1-60000]c[1-60000]" };
+	static const char *const many[] = { "n[1-100001]",
+		                            "n[0-999][0-999]",
+		                            "n[1-999999999]",
+		                            "[0-9][0-9][0-9][0-9][0-9][0-9]",
+		                            "a[1-50000],b[1-50000],c",
+		                            "a[1-60000]b[1-60000]c[1-60000]" };
 	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
 	struct err err = { 0 };
 
@@ -213,7 +252,7 @@ static void test_any_names_survive_the_short_form(void **state)
 
 		for (size_t n = 1 + rng_below(&rng, 60); n > 0; n--) {
 			_cleanup_free_ char *name = str_printf("%s%0*d", stems[rng_below(&rng, ARRAY_LEN(stems))],
-							       (int)rng_below(&rng, 4), (int)rng_below(&rng, 120));
+			                                       (int)rng_below(&rng, 4), (int)rng_below(&rng, 120));
 
 			hostlist_add(&h, name);
 		}
@@ -229,7 +268,8 @@ static void test_any_names_survive_the_short_form(void **state)
 }
 
 TEST_MAIN(TEST(expands_in_the_order_written), TEST(several_brackets_multiply),
-	  TEST(what_is_no_hostlist_is_refused_and_nothing_is_added), TEST(no_expression_gives_more_names_than_the_limit),
-	  TEST(brackets_in_a_name_are_bounded), TEST(no_name_is_longer_than_the_limit), TEST(the_short_form_joins_what_can_be_joined),
-	  TEST(sorting_puts_2_before_10_and_keeps_each_name_once), TEST(has_looks_for_the_whole_name),
-	  TEST(any_names_survive_the_short_form))
+          TEST(what_is_no_hostlist_is_refused_and_nothing_is_added),
+          TEST(no_expression_gives_more_names_than_the_limit), TEST(brackets_in_a_name_are_bounded),
+          TEST(no_name_is_longer_than_the_limit), TEST(the_short_form_joins_what_can_be_joined),
+          TEST(sorting_puts_2_before_10_and_keeps_each_name_once), TEST(has_looks_for_the_whole_name),
+          TEST(any_names_survive_the_short_form))

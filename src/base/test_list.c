@@ -35,7 +35,7 @@ static void test_head_and_tail_keep_their_order(void **state)
 	list_add_tail(&head, &c.link);
 	list_add_head(&head, &a.link);
 	assert_false(list_empty(&head));
-	assert_order(&head, (int[]){ 1, 2, 3 }, 3);
+	assert_order(&head, (int[]) { 1, 2, 3 }, 3);
 }
 
 static void test_removing_is_safe_for_what_is_in_no_list(void **state)
@@ -51,7 +51,7 @@ static void test_removing_is_safe_for_what_is_in_no_list(void **state)
 	list_add_tail(&head, &b.link);
 	link_remove(&a.link);
 	link_remove(&a.link);
-	assert_order(&head, (int[]){ 2 }, 1);
+	assert_order(&head, (int[]) { 2 }, 1);
 	link_remove(&b.link);
 	assert_true(list_empty(&head));
 }
@@ -70,7 +70,7 @@ static void test_a_walk_may_remove_what_it_stands_on(void **state)
 	LIST_EACH (l, &head)
 		if (LIST_ITEM(l, struct item, link)->number % 2 == 0)
 			link_remove(l);
-	assert_order(&head, (int[]){ 1, 3 }, 2);
+	assert_order(&head, (int[]) { 1, 3 }, 2);
 }
 
 static void test_taking_goes_from_the_front_until_empty(void **state)
@@ -90,4 +90,4 @@ static void test_taking_goes_from_the_front_until_empty(void **state)
 }
 
 TEST_MAIN(TEST(head_and_tail_keep_their_order), TEST(removing_is_safe_for_what_is_in_no_list),
-	  TEST(a_walk_may_remove_what_it_stands_on), TEST(taking_goes_from_the_front_until_empty))
+          TEST(a_walk_may_remove_what_it_stands_on), TEST(taking_goes_from_the_front_until_empty))

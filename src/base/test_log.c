@@ -239,6 +239,6 @@ static void test_lines_of_threads_do_not_mix(void **state)
 
 #define LOG_TEST(name) cmocka_unit_test_setup_teardown(test_##name, open_pipe, close_pipe)
 TEST_MAIN(LOG_TEST(a_line_has_time_level_program_and_message), LOG_TEST(what_is_below_the_level_is_not_written),
-	  LOG_TEST(a_message_cannot_forge_a_line), LOG_TEST(json_lines_are_valid_whatever_is_logged),
-	  LOG_TEST(a_long_message_is_cut_with_a_mark), LOG_TEST(errno_survives_logging),
-	  LOG_TEST(lines_of_threads_do_not_mix))
+          LOG_TEST(a_message_cannot_forge_a_line), LOG_TEST(json_lines_are_valid_whatever_is_logged),
+          LOG_TEST(a_long_message_is_cut_with_a_mark), LOG_TEST(errno_survives_logging),
+          LOG_TEST(lines_of_threads_do_not_mix))

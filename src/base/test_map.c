@@ -79,4 +79,4 @@ static void test_agrees_with_an_array_over_many_changes(void **state)
 }
 
 TEST_MAIN(TEST(put_get_remove), TEST(walk_goes_in_order_of_insertion_and_allows_removal),
-	  TEST(agrees_with_an_array_over_many_changes))
+          TEST(agrees_with_an_array_over_many_changes))

@@ -19,7 +19,8 @@ static void assert_all(const struct pair *pairs, size_t n)
 		int64_t milli = -1;
 
 		if (quantity_parse(pairs[i].text, strlen(pairs[i].text), &milli) != 0 || milli != pairs[i].milli)
-			fail_msg("'%s' gave %lld, not %lld", pairs[i].text, (long long)milli, (long long)pairs[i].milli);
+			fail_msg("'%s' gave %lld, not %lld", pairs[i].text, (long long)milli,
+			         (long long)pairs[i].milli);
 	}
 }
 
@@ -54,9 +55,9 @@ static void test_every_suffix_has_its_size(void **state)
 static void test_signs_and_points_go_where_kubernetes_allows_them(void **state)
 {
 	static const struct pair pairs[] = {
-		{ "+1", 1000 },    { "-1", -1000 },      { "1.5", 1500 },    { ".5", 500 },          { "5.", 5000 },
-		{ "0.1", 100 },    { "-0.1", -100 },     { "1.5Gi", 1536LL * 1024 * 1024 * 1000 },   { "-2Ki", -2048000 },
-		{ "00012", 12000 }, { "0.5Ki", 512000 },  { "-0", 0 },
+		{ "+1", 1000 },       { "-1", -1000 },    { "1.5", 1500 },     { ".5", 500 },
+		{ "5.", 5000 },       { "0.1", 100 },     { "-0.1", -100 },    { "1.5Gi", 1536LL * 1024 * 1024 * 1000 },
+		{ "-2Ki", -2048000 }, { "00012", 12000 }, { "0.5Ki", 512000 }, { "-0", 0 },
 	};
 
 	(void)state;
@@ -66,9 +67,21 @@ static void test_signs_and_points_go_where_kubernetes_allows_them(void **state)
 static void test_what_is_finer_than_a_thousandth_is_rounded_up(void **state)
 {
 	static const struct pair pairs[] = {
-		{ "1n", 1 },        { "1u", 1 },         { "999u", 1 },         { "1000u", 1 },   { "1001u", 2 },
-		{ "0.0001", 1 },    { "1.0001", 1001 },  { "1.0000000001", 1001 }, { "1e-9", 1 }, { "0.5m", 1 },
-		{ "-1.0001", -1001 }, { "0.0000", 0 },   { "0n", 0 },           { "1e-9999", 1 }, { "0e-9999", 0 },
+		{ "1n", 1 },
+		{ "1u", 1 },
+		{ "999u", 1 },
+		{ "1000u", 1 },
+		{ "1001u", 2 },
+		{ "0.0001", 1 },
+		{ "1.0001", 1001 },
+		{ "1.0000000001", 1001 },
+		{ "1e-9", 1 },
+		{ "0.5m", 1 },
+		{ "-1.0001", -1001 },
+		{ "0.0000", 0 },
+		{ "0n", 0 },
+		{ "1e-9999", 1 },
+		{ "0e-9999", 0 },
 		{ "1.00000000000000000000000000000000000000000000000001", 1001 }, /* more digits than are held */
 		{ "1.00000000000000000000000000000000000000000000000000", 1000 },
 		{ "0.00000000000000000000000000000000000000000000000001", 1 },
@@ -109,9 +122,10 @@ static void test_what_is_too_large_is_held_at_the_maximum(void **state)
 
 static void test_what_is_no_quantity_is_refused(void **state)
 {
-	static const char *const bad[] = { "",    "-",   "+",    ".",   "Ki",  "m",    "1K",   "1ki",  "1KI",  "1 ",   " 1",  "1 Gi",
-					   "--1", "+-1", "1..2", "1.2.", "1e",  "1e+",  "1e1.5", "1e3m", "1mm",  "0x10", "1_0", "1,5",
-					   "nan", "inf", "1Gib", "1GB",  "1e3Ki", "½", "1\n", "e3" };
+	static const char *const bad[] = { "",    "-",   "+",     ".",    "Ki",    "m",    "1K",   "1ki",
+		                           "1KI", "1 ",  " 1",    "1 Gi", "--1",   "+-1",  "1..2", "1.2.",
+		                           "1e",  "1e+", "1e1.5", "1e3m", "1mm",   "0x10", "1_0",  "1,5",
+		                           "nan", "inf", "1Gib",  "1GB",  "1e3Ki", "½",    "1\n",  "e3" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -121,7 +135,7 @@ static void test_what_is_no_quantity_is_refused(void **state)
 			fail_msg("'%s' was taken as %lld", bad[i], (long long)milli);
 		assert_true(milli == 77);
 	}
-	assert_int_equal(quantity_parse("1\0", 2, &(int64_t){ 0 }), -EINVAL);
+	assert_int_equal(quantity_parse("1\0", 2, &(int64_t) { 0 }), -EINVAL);
 }
 
 static void test_only_the_given_bytes_are_read(void **state)
@@ -161,6 +175,6 @@ static void test_units_are_rounded_up(void **state)
 }
 
 TEST_MAIN(TEST(every_suffix_has_its_size), TEST(signs_and_points_go_where_kubernetes_allows_them),
-	  TEST(what_is_finer_than_a_thousandth_is_rounded_up), TEST(what_is_too_large_is_held_at_the_maximum),
-	  TEST(what_is_no_quantity_is_refused), TEST(only_the_given_bytes_are_read),
-	  TEST(thousandths_survive_being_written), TEST(units_are_rounded_up))
+          TEST(what_is_finer_than_a_thousandth_is_rounded_up), TEST(what_is_too_large_is_held_at_the_maximum),
+          TEST(what_is_no_quantity_is_refused), TEST(only_the_given_bytes_are_read),
+          TEST(thousandths_survive_being_written), TEST(units_are_rounded_up))

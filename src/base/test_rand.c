@@ -97,5 +97,5 @@ static void test_backoff_doubles_up_to_its_maximum(void **state)
 }
 
 TEST_MAIN(TEST(the_same_seed_gives_the_same_run), TEST(the_sequence_of_a_seed_never_changes),
-	  TEST(below_stays_below_and_reaches_all), TEST(the_kernel_gives_something_else_each_time),
-	  TEST(backoff_doubles_up_to_its_maximum))
+          TEST(below_stays_below_and_reaches_all), TEST(the_kernel_gives_something_else_each_time),
+          TEST(backoff_doubles_up_to_its_maximum))

@@ -41,7 +41,7 @@ static char *run_with(struct spawn s, int out, int *ret_status)
 static char *run(const char *const *argv)
 {
 	int status = -1;
-	char *text = run_with((struct spawn){ .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, 1, &status);
+	char *text = run_with((struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, 1, &status);
 
 	assert_int_equal(status, 0);
 	return text;
@@ -49,7 +49,9 @@ static char *run(const char *const *argv)
 
 static void test_arguments_reach_the_program_as_they_are(void **state)
 {
-	static const char *const argv[] = { "printf", "<%s>", "a b", "$(id)", "`id`", ";", "*", "", "\"'\\", "\n", NULL };
+	static const char *const argv[] = {
+		"printf", "<%s>", "a b", "$(id)", "`id`", ";", "*", "", "\"'\\", "\n", NULL
+	};
 	_cleanup_free_ char *text = run(argv);
 
 	(void)state;
@@ -92,7 +94,8 @@ static void test_a_program_that_is_not_there_is_an_error_with_its_name(void **st
 static void test_the_child_sees_only_the_descriptors_it_is_given(void **state)
 {
 	/* the descriptor that reads the directory is in the list too, but closed by the time it is looked at */
-	static const char *const argv[] = { "sh", "-c", "for i in /proc/$$/fd/*; do [ ! -e $i ] || echo ${i##*/}; done", NULL };
+	static const char *const argv[] = { "sh", "-c", "for i in /proc/$$/fd/*; do [ ! -e $i ] || echo ${i##*/}; done",
+		                            NULL };
 	int leaks[20];
 	_cleanup_free_ char *text = NULL;
 
@@ -111,7 +114,7 @@ static void test_the_extra_descriptor_is_number_3(void **state)
 	static const char *const argv[] = { "sh", "-c", "echo three >&3; [ ! -e /proc/$$/fd/4 ]", NULL };
 	int status = -1;
 	_cleanup_free_ char *text =
-		run_with((struct spawn){ .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, 3, &status);
+	        run_with((struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, 3, &status);
 
 	(void)state;
 	assert_string_equal(text, "three\n");
@@ -183,7 +186,7 @@ static void test_a_parent_without_standard_descriptors_can_still_give_them(void 
 	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	close(0); /* the first number that is free is one that the child needs */
-	spawn(&(struct spawn){ .argv = argv, .in = -1, .out = fds[1], .err = -1, .extra = -1 }, &pid, &err);
+	spawn(&(struct spawn) { .argv = argv, .in = -1, .out = fds[1], .err = -1, .extra = -1 }, &pid, &err);
 	if (saved >= 0) {
 		dup2(saved, 0);
 		close(saved);
@@ -215,8 +218,10 @@ static void test_a_descriptor_that_is_not_open_is_an_error(void **state)
 
 static void test_without_descriptors_it_reads_nothing_and_writes_nowhere(void **state)
 {
-	static const char *const argv[] = { "sh", "-c", "[ -z \"$(cat)\" ] && echo lost && [ /proc/$$/fd/0 -ef /dev/null ] && "
-					    "[ /proc/$$/fd/1 -ef /dev/null ]", NULL };
+	static const char *const argv[] = { "sh", "-c",
+		                            "[ -z \"$(cat)\" ] && echo lost && [ /proc/$$/fd/0 -ef /dev/null ] && "
+		                            "[ /proc/$$/fd/1 -ef /dev/null ]",
+		                            NULL };
 	struct spawn s = { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 };
 	struct err err = { 0 };
 	int status = -1;
@@ -277,8 +282,10 @@ static void test_it_starts_in_the_directory_given_or_says_which_is_missing(void 
 
 static void test_the_child_starts_with_default_signals_in_its_own_group(void **state)
 {
-	static const char *const argv[] = { "sh", "-c", "set -- $(cat /proc/$$/stat); [ $1 = $5 ] && echo own group; "
-					    "exec grep -E '^Sig(Blk|Ign)' /proc/self/status", NULL };
+	static const char *const argv[] = { "sh", "-c",
+		                            "set -- $(cat /proc/$$/stat); [ $1 = $5 ] && echo own group; "
+		                            "exec grep -E '^Sig(Blk|Ign)' /proc/self/status",
+		                            NULL };
 	_cleanup_free_ char *text = NULL;
 	sigset_t block, before;
 
@@ -313,12 +320,12 @@ static void test_the_parent_keeps_no_descriptor(void **state)
 }
 
 TEST_MAIN(TEST(arguments_reach_the_program_as_they_are), TEST(a_file_that_is_no_program_is_not_given_to_a_shell),
-	  TEST(a_program_that_is_not_there_is_an_error_with_its_name),
-	  TEST(the_child_sees_only_the_descriptors_it_is_given), TEST(the_extra_descriptor_is_number_3),
-	  TEST(descriptors_given_crosswise_do_not_overwrite_each_other),
-	  TEST(a_parent_without_standard_descriptors_can_still_give_them),
-	  TEST(a_descriptor_that_is_not_open_is_an_error),
-	  TEST(without_descriptors_it_reads_nothing_and_writes_nowhere), TEST(given_variables_override_the_parents),
-	  TEST(a_clean_environment_has_only_what_is_given),
-	  TEST(it_starts_in_the_directory_given_or_says_which_is_missing),
-	  TEST(the_child_starts_with_default_signals_in_its_own_group), TEST(the_parent_keeps_no_descriptor))
+          TEST(a_program_that_is_not_there_is_an_error_with_its_name),
+          TEST(the_child_sees_only_the_descriptors_it_is_given), TEST(the_extra_descriptor_is_number_3),
+          TEST(descriptors_given_crosswise_do_not_overwrite_each_other),
+          TEST(a_parent_without_standard_descriptors_can_still_give_them),
+          TEST(a_descriptor_that_is_not_open_is_an_error),
+          TEST(without_descriptors_it_reads_nothing_and_writes_nowhere), TEST(given_variables_override_the_parents),
+          TEST(a_clean_environment_has_only_what_is_given),
+          TEST(it_starts_in_the_directory_given_or_says_which_is_missing),
+          TEST(the_child_starts_with_default_signals_in_its_own_group), TEST(the_parent_keeps_no_descriptor))

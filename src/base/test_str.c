@@ -17,7 +17,8 @@ static void test_comparing_takes_null(void **state)
 	assert_true(str_empty(NULL) && str_empty("") && !str_empty(" "));
 	assert_string_equal(str_or(NULL, "x"), "x");
 	assert_string_equal(str_or("", "x"), "");
-	assert_true(str_starts("abc", "ab") && str_starts("abc", "") && !str_starts("ab", "abc") && !str_starts(NULL, ""));
+	assert_true(str_starts("abc", "ab") && str_starts("abc", "") && !str_starts("ab", "abc") &&
+	            !str_starts(NULL, ""));
 	assert_true(str_ends("abc", "bc") && str_ends("abc", "") && !str_ends("bc", "abc") && !str_ends(NULL, ""));
 }
 
@@ -64,8 +65,9 @@ static void test_numbers_are_whole_strings_within_their_range(void **state)
 
 static void test_what_is_no_number_is_refused(void **state)
 {
-	static const char *const bad[] = { "",    "-",   "+1",  " 1",  "1 ",  "1x",  "0x1", "1.0",
-					   "1e3", "--1", "1-1", "\t1", "1\n", "٣", "99999999999999999999x" };
+	static const char *const bad[] = { "",    "-",   "+1",  " 1",  "1 ",
+		                           "1x",  "0x1", "1.0", "1e3", "--1",
+		                           "1-1", "\t1", "1\n", "٣",   "99999999999999999999x" };
 	int64_t v = 5;
 
 	(void)state;
@@ -77,10 +79,23 @@ static void test_what_is_no_number_is_refused(void **state)
 
 static void test_utf8_is_what_the_standard_says(void **state)
 {
-	static const char *const good[] = { "", "abc", "é", "€", "𝄞", "\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF", "\xED\x9F\xBF" };
+	static const char *const good[] = {
+		"", "abc", "é", "€", "𝄞", "\xF4\x8F\xBF\xBF", "\xEF\xBF\xBF", "\xED\x9F\xBF"
+	};
 	static const char *const bad[] = {
-		"\x80", "\xC3", "\xE2\x82", "\xF0\x9D\x84", "a\xFFz", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xF0\x80\x80\x80",
-		"\xED\xA0\x80" /* a surrogate */, "\xF4\x90\x80\x80" /* above U+10FFFF */, "\xF8\x88\x80\x80\x80", "\xC3(",
+		"\x80",
+		"\xC3",
+		"\xE2\x82",
+		"\xF0\x9D\x84",
+		"a\xFFz",
+		"\xC0\x80",
+		"\xC1\xBF",
+		"\xE0\x80\x80",
+		"\xF0\x80\x80\x80",
+		"\xED\xA0\x80" /* a surrogate */,
+		"\xF4\x90\x80\x80" /* above U+10FFFF */,
+		"\xF8\x88\x80\x80\x80",
+		"\xC3(",
 	};
 
 	(void)state;
@@ -122,9 +137,13 @@ static void test_foreign_text_is_made_harmless(void **state)
 	assert_safe("\x1b[31m", 5, 100, "\\x1b[31m");
 	assert_safe("a\0b", 3, 100, "a\\x00b");
 	assert_safe("\xff\xc3(", 3, 100, "\\xff\\xc3(");
-	assert_safe("\xc2\x9b" "2J", 4, 100, "\\x9b2J"); /* the one-byte escape of a terminal */
+	assert_safe("\xc2\x9b"
+	            "2J",
+	            4, 100, "\\x9b2J"); /* the one-byte escape of a terminal */
 	assert_safe("a\xe2\x80\xa8z", 5, 100, "a\\u2028z"); /* a line separator */
-	assert_safe("\xe2\x80\xae" "txt.exe", 10, 100, "\\u202etxt.exe"); /* right to left from here */
+	assert_safe("\xe2\x80\xae"
+	            "txt.exe",
+	            10, 100, "\\u202etxt.exe"); /* right to left from here */
 	assert_safe("\xe2\x81\xa6x\xe2\x81\xa9", 7, 100, "\\u2066x\\u2069");
 	assert_safe("\x7f", 1, 100, "\\x7f");
 	assert_safe(NULL, 0, 100, "");
@@ -182,9 +201,13 @@ static void test_masking_leaves_good_text_alone(void **state)
 
 static void test_base64_of_the_standard(void **state)
 {
-	static const char *const pairs[][2] = { { "", "" },             { "f", "Zg==" },         { "fo", "Zm8=" },
-						{ "foo", "Zm9v" },      { "foob", "Zm9vYg==" },  { "fooba", "Zm9vYmE=" },
-						{ "foobar", "Zm9vYmFy" } };
+	static const char *const pairs[][2] = { { "", "" },
+		                                { "f", "Zg==" },
+		                                { "fo", "Zm8=" },
+		                                { "foo", "Zm9v" },
+		                                { "foob", "Zm9vYg==" },
+		                                { "fooba", "Zm9vYmE=" },
+		                                { "foobar", "Zm9vYmFy" } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
@@ -199,8 +222,9 @@ static void test_base64_of_the_standard(void **state)
 
 static void test_base64_that_is_broken_leaves_the_buffer_as_it_was(void **state)
 {
-	static const char *const bad[] = { "Z",      "Zg",       "Zg=",  "Zm8",  "=",        "====",     "Zg===",  "Zm9v=",
-					   "Zm9vZ",  "Zh==",     "Zm9=", "Zg==Zg==", "Zm9v!a==", "Zm-_",     "Zm9vZg=a", "\xffZZZ" };
+	static const char *const bad[] = { "Z",        "Zg",    "Zg=",      "Zm8",    "=",    "====",
+		                           "Zg===",    "Zm9v=", "Zm9vZ",    "Zh==",   "Zm9=", "Zg==Zg==",
+		                           "Zm9v!a==", "Zm-_",  "Zm9vZg=a", "\xffZZZ" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -268,7 +292,8 @@ static void collect(void *arg, const char *s, size_t len)
 static void test_lists_are_split_without_blanks(void **state)
 {
 	static const char *const pairs[][2] = {
-		{ "a,b", "<a><b>" }, { " a , b ,", "<a><b>" }, { "", "" }, { ",, ,", "" }, { "a b", "<a b>" }, { "\ta\n", "<a>" },
+		{ "a,b", "<a><b>" }, { " a , b ,", "<a><b>" }, { "", "" },
+		{ ",, ,", "" },      { "a b", "<a b>" },       { "\ta\n", "<a>" },
 	};
 
 	(void)state;
@@ -283,7 +308,8 @@ static void test_lists_are_split_without_blanks(void **state)
 
 static void test_printing_makes_text_of_any_length(void **state)
 {
-	_cleanup_free_ char *s = str_printf("%s-%05d", "x", 42), *empty = str_printf("%s", ""), *big = str_printf("%5000d", 1);
+	_cleanup_free_ char *s = str_printf("%s-%05d", "x", 42), *empty = str_printf("%s", ""),
+	                    *big = str_printf("%5000d", 1);
 
 	(void)state;
 	assert_string_equal(s, "x-00042");
@@ -292,10 +318,10 @@ static void test_printing_makes_text_of_any_length(void **state)
 }
 
 TEST_MAIN(TEST(comparing_takes_null), TEST(a_copy_is_cut_between_characters_and_says_so),
-	  TEST(numbers_are_whole_strings_within_their_range), TEST(what_is_no_number_is_refused),
-	  TEST(utf8_is_what_the_standard_says), TEST(control_characters_are_found), TEST(foreign_text_is_made_harmless),
-	  TEST(foreign_text_is_cut_at_the_limit_with_a_mark), TEST(no_bytes_get_through_unescaped),
-	  TEST(masking_leaves_good_text_alone), TEST(base64_of_the_standard),
-	  TEST(base64_that_is_broken_leaves_the_buffer_as_it_was), TEST(base64_may_be_broken_into_lines),
-	  TEST(any_bytes_survive_base64), TEST(hex), TEST(lists_are_split_without_blanks),
-	  TEST(printing_makes_text_of_any_length))
+          TEST(numbers_are_whole_strings_within_their_range), TEST(what_is_no_number_is_refused),
+          TEST(utf8_is_what_the_standard_says), TEST(control_characters_are_found), TEST(foreign_text_is_made_harmless),
+          TEST(foreign_text_is_cut_at_the_limit_with_a_mark), TEST(no_bytes_get_through_unescaped),
+          TEST(masking_leaves_good_text_alone), TEST(base64_of_the_standard),
+          TEST(base64_that_is_broken_leaves_the_buffer_as_it_was), TEST(base64_may_be_broken_into_lines),
+          TEST(any_bytes_survive_base64), TEST(hex), TEST(lists_are_split_without_blanks),
+          TEST(printing_makes_text_of_any_length))

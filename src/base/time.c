@@ -116,13 +116,13 @@ int time_parse_rfc3339(const char *text, size_t len, usec_t *ret)
 	else
 		return -EINVAL;
 	if (sign && (!digits(&p, end, 2, &off_hour) || !literal(&p, end, ':') || !digits(&p, end, 2, &off_minute) ||
-		     off_hour > 23 || off_minute > 59))
+	             off_hour > 23 || off_minute > 59))
 		return -EINVAL;
 	if (p != end)
 		return -EINVAL;
 	*ret = (((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second -
-		sign * (off_hour * 3600 + off_minute * 60)) *
-		       USEC_SEC +
+	        sign * (off_hour * 3600 + off_minute * 60)) *
+	               USEC_SEC +
 	       fraction;
 	return 0;
 }
@@ -139,7 +139,7 @@ static int format_seconds(usec_t wall, char *text, size_t size, usec_t *ret_frac
 	}
 	gmtime_r(&seconds, &tm);
 	return snprintf(text, size, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-			tm.tm_hour, tm.tm_min, tm.tm_sec);
+	                tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 const char *time_format(usec_t wall, char text[TIME_TEXT_MAX])
@@ -216,7 +216,7 @@ const char *duration_format(usec_t span, char text[TIME_TEXT_MAX])
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (span >= units[i].span) {
 			n += snprintf(text + n, (size_t)(TIME_TEXT_MAX - n), "%" PRId64 "%s", span / units[i].span,
-				      units[i].suffix);
+			              units[i].suffix);
 			span %= units[i].span;
 		}
 	return text;

@@ -22,8 +22,8 @@ static bool has(const struct amount *amounts, uint32_t n, const char *name)
 /* The API server fills in a missing request from the limit; a Pod that did not pass through it may lack that. */
 static int64_t request_of(const struct container *c, const char *resource)
 {
-	int64_t v = has(c->requests, c->n_requests, resource) ? amount_get(c->requests, c->n_requests, resource) :
-								amount_get(c->limits, c->n_limits, resource);
+	int64_t v = has(c->requests, c->n_requests, resource) ? amount_get(c->requests, c->n_requests, resource)
+	                                                      : amount_get(c->limits, c->n_limits, resource);
 
 	return v < 0 ? 0 : v;
 }

@@ -4,7 +4,13 @@
 #include "base/mem.h"
 #include "base/test.h"
 
-#define CPU(m) (struct amount[]){ { "cpu", m } }
+#define CPU(m)                                                                                                         \
+	(struct amount[])                                                                                              \
+	{                                                                                                              \
+		{                                                                                                      \
+			"cpu", m                                                                                       \
+		}                                                                                                      \
+	}
 #define ASKS(m) { .requests = CPU(m), .n_requests = 1 }
 #define SIDECAR(m) { .requests = CPU(m), .n_requests = 1, .restart = RESTART_ALWAYS }
 
@@ -18,29 +24,35 @@ static void test_the_larger_of_running_and_starting_counts(void **state)
 	} cases[] = {
 		{ "nothing asked for", .n_mains = 1, .want = 0 },
 		{ "containers add up", .mains = { ASKS(100), ASKS(250) }, .n_mains = 2, .want = 350 },
-		{ "an init container that is larger wins", .inits = { ASKS(500) }, .n_inits = 1, .mains = { ASKS(100) }, .n_mains = 1,
-		  .want = 500 },
-		{ "init containers do not add up", .inits = { ASKS(300), ASKS(400) }, .n_inits = 2, .mains = { ASKS(100) }, .n_mains = 1,
-		  .want = 400 },
-		{ "a sidecar runs beside the containers", .inits = { SIDECAR(200) }, .n_inits = 1, .mains = { ASKS(100) }, .n_mains = 1,
-		  .want = 300 },
+		{ "an init container that is larger wins", .inits = { ASKS(500) }, .n_inits = 1, .mains = { ASKS(100) },
+		  .n_mains = 1, .want = 500 },
+		{ "init containers do not add up", .inits = { ASKS(300), ASKS(400) }, .n_inits = 2,
+		  .mains = { ASKS(100) }, .n_mains = 1, .want = 400 },
+		{ "a sidecar runs beside the containers", .inits = { SIDECAR(200) }, .n_inits = 1,
+		  .mains = { ASKS(100) }, .n_mains = 1, .want = 300 },
 		{ "a sidecar counts for init containers after it", .inits = { SIDECAR(200), ASKS(500) }, .n_inits = 2,
 		  .mains = { ASKS(100) }, .n_mains = 1, .want = 700 },
-		{ "but not for those before it", .inits = { ASKS(500), SIDECAR(200) }, .n_inits = 2, .mains = { ASKS(100) },
-		  .n_mains = 1, .want = 500 },
+		{ "but not for those before it", .inits = { ASKS(500), SIDECAR(200) }, .n_inits = 2,
+		  .mains = { ASKS(100) }, .n_mains = 1, .want = 500 },
 		{ "overhead comes on top", .mains = { ASKS(100) }, .n_mains = 1, .overhead = 50, .want = 150 },
-		{ "a limit stands for a missing request", .mains = { { .limits = CPU(70), .n_limits = 1 } }, .n_mains = 1, .want = 70 },
-		{ "a request of zero is a request", .mains = { { .requests = CPU(0), .n_requests = 1, .limits = CPU(70), .n_limits = 1 } },
-		  .n_mains = 1, .want = 0 },
-		{ "too much is held at the maximum", .mains = { ASKS(INT64_MAX), ASKS(1) }, .n_mains = 2, .want = INT64_MAX },
+		{ "a limit stands for a missing request", .mains = { { .limits = CPU(70), .n_limits = 1 } },
+		  .n_mains = 1, .want = 70 },
+		{ "a request of zero is a request",
+		  .mains = { { .requests = CPU(0), .n_requests = 1, .limits = CPU(70), .n_limits = 1 } }, .n_mains = 1,
+		  .want = 0 },
+		{ "too much is held at the maximum", .mains = { ASKS(INT64_MAX), ASKS(1) }, .n_mains = 2,
+		  .want = INT64_MAX },
 		{ "less than nothing is nothing", .mains = { ASKS(-5), ASKS(10) }, .n_mains = 2, .want = 10 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct pod pod = { .containers = (struct container *)cases[i].mains, .n_containers = cases[i].n_mains,
-				   .init_containers = (struct container *)cases[i].inits, .n_init_containers = cases[i].n_inits,
-				   .overhead = CPU(cases[i].overhead), .n_overhead = 1 };
+		struct pod pod = { .containers = (struct container *)cases[i].mains,
+			           .n_containers = cases[i].n_mains,
+			           .init_containers = (struct container *)cases[i].inits,
+			           .n_init_containers = cases[i].n_inits,
+			           .overhead = CPU(cases[i].overhead),
+			           .n_overhead = 1 };
 		int64_t got = resources_effective(&pod, "cpu");
 
 		if (got != cases[i].want)

@@ -30,7 +30,9 @@ static int compare(const void *a, const void *b)
 
 static int connect_and_write(int port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		                  .sin_port = htons((uint16_t)port),
+		                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 || write(fd, "G", 1) != 1)
@@ -48,7 +50,7 @@ static usec_t start_to_first_byte(int listener, const char *const *argv)
 	pid_t pid;
 	int conn;
 
-	if (spawn(&(struct spawn){ .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, &pid, &err) < 0) {
+	if (spawn(&(struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, &pid, &err) < 0) {
 		fprintf(stderr, "%s\n", err_text(&err));
 		exit(EXIT_FAILURE);
 	}
@@ -87,8 +89,9 @@ int main(int argc, char **argv)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(addr.sin_port));
 	snprintf(port, sizeof(port), "%d", ntohs(addr.sin_port));
 	for (int i = 0; i < ROUNDS; i++) {
-		hook[i] = start_to_first_byte(listener, (const char *const[]){ argv[1], "ping", "--url", url, NULL });
-		plain[i] = start_to_first_byte(listener, (const char *const[]){ "/proc/self/exe", "connect", port, NULL });
+		hook[i] = start_to_first_byte(listener, (const char *const[]) { argv[1], "ping", "--url", url, NULL });
+		plain[i] = start_to_first_byte(listener,
+		                               (const char *const[]) { "/proc/self/exe", "connect", port, NULL });
 	}
 	qsort(hook, ROUNDS, sizeof(hook[0]), compare);
 	qsort(plain, ROUNDS, sizeof(plain[0]), compare);
