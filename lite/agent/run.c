@@ -165,7 +165,7 @@ static int write_file(const char *path, const char *data, size_t len, int mode, 
 
 	make_parents(path);
 	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
 	if (fd < 0 || write(fd, data, len) != (ssize_t)len || fchmod(fd, (mode_t)mode) < 0 || rename(new, path) < 0)
 		return err_errno(err, -errno, "%s", path);
 	return 0;
