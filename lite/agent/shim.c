@@ -312,6 +312,35 @@ static void wake_at(usec_t *wake, usec_t at)
 		*wake = at;
 }
 
+static bool give_to(struct box *boxes, uint32_t n, pid_t pid, int status)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct box *b = &boxes[i];
+
+		if (b->st->pid == pid) {
+			kill(-pid, SIGKILL); /* what it left in its group */
+			box_ended(b, status);
+			return true;
+		}
+		if (probe_child_ended(b->startup, pid, status) || probe_child_ended(b->readiness, pid, status) ||
+		    probe_child_ended(b->liveness, pid, status))
+			return true;
+	}
+	return false;
+}
+
+/* Buries whoever has ended. True when there is no child left at all. */
+static bool reap(struct shim *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (!give_to(s->mains, s->spec->n_mains, pid, status))
+			give_to(s->inits, s->spec->n_inits, pid, status);
+	return pid < 0 && errno == ECHILD;
+}
+
 /* Main boxes first, then sidecars; everything that is left when the time is up. True when no process is left. */
 static bool wind_down(struct shim *s, usec_t *wake)
 {
@@ -326,7 +355,8 @@ static bool wind_down(struct shim *s, usec_t *wake)
 		wake_at(wake, s->terminating && loop_now(s->loop) < s->kill_at ? s->kill_at : loop_now(s->loop) + SETTLE_SPAN);
 		return false;
 	}
-	if (descend_kill(getpid(), SIGKILL) > 0) { /* what the boxes left behind */
+	/* what the boxes left behind: killed, and buried too, so that not even its number is left */
+	if (descend_kill(getpid(), SIGKILL) > 0 || !reap(s)) {
 		wake_at(wake, loop_now(s->loop) + SETTLE_SPAN);
 		return false;
 	}
@@ -398,33 +428,12 @@ static void step(void *arg)
 		loop_set_timer(s->timer, wake);
 }
 
-static bool give_to(struct box *boxes, uint32_t n, pid_t pid, int status)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct box *b = &boxes[i];
-
-		if (b->st->pid == pid) {
-			kill(-pid, SIGKILL); /* what it left in its group */
-			box_ended(b, status);
-			return true;
-		}
-		if (probe_child_ended(b->startup, pid, status) || probe_child_ended(b->readiness, pid, status) ||
-		    probe_child_ended(b->liveness, pid, status))
-			return true;
-	}
-	return false;
-}
-
 static void got_child(void *arg, int sig)
 {
 	struct shim *s = arg;
-	int status;
-	pid_t pid;
 
 	(void)sig;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!give_to(s->mains, s->spec->n_mains, pid, status))
-			give_to(s->inits, s->spec->n_inits, pid, status);
+	reap(s);
 	loop_set_timer(s->timer, loop_now(s->loop));
 }
 
