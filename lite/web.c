@@ -22,8 +22,8 @@
 #include "base/log.h"
 #include "base/str.h"
 
-#define CONNECTION_MEMORY ((size_t)48 << 10)
-#define STREAM_BLOCK ((size_t)16 << 10)
+#define CONNECTION_MEMORY ((size_t)20 << 10) /* headers; libmicrohttpd clears it with every request */
+#define STREAM_BLOCK ((size_t)8 << 10)
 #define IDLE_TIMEOUT_S 300u
 #define BODY_PADDING 8
 #define SWALLOW_MAX ((size_t)64 << 20) /* of a body over the limit, so that the client reads our answer */

@@ -59,11 +59,12 @@ class Lite:
     # ---- the process ----
 
     def start(self, *more):
+        ready = self.data / "ready"
+        ready.unlink(missing_ok=True)  # one that was killed leaves it behind
         self.log = open(self.dir / "log", "ab")
         self.process = subprocess.Popen(
             [program(), "serve", "--dir", str(self.data), *self.flags, *more], stdout=self.log, stderr=self.log
         )
-        ready = self.data / "ready"
         wait_for("the server is ready\n" + self.tail(), lambda: ready.exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.tail()
         self.url = ready.read_text().strip()
