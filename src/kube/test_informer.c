@@ -233,7 +233,7 @@ static void test_recorded_streams_over_http_2(void **state)
 		        strstr(replay_request(x.w.replay, WATCH, 1), " HTTP/2\r\nAuthorization: Bearer secret\r\n"));
 		assert_int_equal(stats(&x).expired, c->expired);
 		/* one for requests, one for watches, and one more after the server went away */
-		assert_int_equal(replay_connections(x.w.replay), str_starts(c->file, "40b") ? 3 : 2);
+		WAIT(&x, replay_connections(x.w.replay) == (str_starts(c->file, "40b") ? 3 : 2));
 		end(&x);
 	}
 	test_cert_done(&cert);
@@ -386,7 +386,7 @@ static void test_silence_after_a_restored_etcd_ends_in_a_new_list(void **state)
 	rule_page(&x, LIST, 0, PAGE("261", "", OBJECT("restored", "255", "{}")));
 	rule_hold(&x, WATCH, 0, "");
 	go_with(&x, &o);
-	WAIT(&x, COUNT(&x, LIST) == 2 && COUNT(&x, WATCH) == 2);
+	WAIT(&x, COUNT(&x, LIST) >= 2 && COUNT(&x, WATCH) >= 2);
 	assert_string_equal(names(x.store), "restored");
 	assert_non_null(strstr(replay_request(x.w.replay, WATCH, 1), "resourceVersion=261&"));
 	end(&x);
