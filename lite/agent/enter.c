@@ -65,8 +65,13 @@ int enter_main(int argc, char **argv)
 		if (r)
 			return r;
 	}
+	if (i + 1 < argc && str_eq(argv[i], "--cwd")) {
+		if (chdir(argv[i + 1]) < 0)
+			return fail("cannot enter the working directory", argv[i + 1]);
+		i += 2;
+	}
 	if (i + 1 >= argc || !str_eq(argv[i], "--")) {
-		fputs("sunk-lite: usage: enter [--bind FROM TO]... -- COMMAND...\n", stderr);
+		fputs("sunk-lite: usage: enter [--bind FROM TO]... [--cwd DIR] -- COMMAND...\n", stderr);
 		return CANNOT;
 	}
 	execvp(argv[i + 1], argv + i + 1);

@@ -112,7 +112,7 @@ static void test_volumes_become_files_and_mounts(void **state)
 	(void)state;
 	assert_int_equal(o.r, 0);
 	HAS(o, "\"argv\":[\"/bin/sunk-lite\",\"enter\",\"--bind\",\"/pods/1/volumes/v\",\"/etc/v\",\"--bind-ro\",\"/pods/1/volumes/s\","
-	       "\"/etc/s\",\"--bind\",\"/srv/x\",\"/data\",\"--\",\"true\"]");
+	       "\"/etc/s\",\"--bind\",\"/srv/x\",\"/data\",\"--cwd\",\"/\",\"--\",\"true\"]");
 	LIST_EACH(l, &o.files) {
 		struct volume_file *f = LIST_ITEM(l, struct volume_file, link);
 

@@ -388,15 +388,22 @@ static yyjson_val *find_named(yyjson_val *list, const char *name)
 	return NULL;
 }
 
-/* Puts "enter --bind FROM TO … --" before the command when the container has mounts. */
+static const char *working_dir(yyjson_val *container)
+{
+	return str_or(json_str(json_get(container, "workingDir")), "/");
+}
+
+/* Puts "enter --bind FROM TO … --cwd DIR --" before the command when the container has mounts: its directory may be
+ * in one of them. */
 static int add_mounts(struct translation *t, yyjson_val *container, yyjson_mut_val *argv)
 {
+	yyjson_val *mounts = json_get(container, "volumeMounts"), *mount;
 	yyjson_arr_iter iter;
-	yyjson_val *mount;
-	bool any = false;
 
-	if (!yyjson_arr_iter_init(json_get(container, "volumeMounts"), &iter))
+	if (!yyjson_arr_size(mounts) || !yyjson_arr_iter_init(mounts, &iter))
 		return 0;
+	yyjson_mut_arr_add_strcpy(t->out, argv, t->env->self);
+	yyjson_mut_arr_add_str(t->out, argv, "enter");
 	while ((mount = yyjson_arr_iter_next(&iter))) {
 		const char *name = str_or(json_str(json_get(mount, "name")), ""), *sub = json_str(json_get(mount, "subPath"));
 		yyjson_val *volume = find_named(json_get(t->spec, "volumes"), name);
@@ -408,17 +415,13 @@ static int add_mounts(struct translation *t, yyjson_val *container, yyjson_mut_v
 		if (sub && !is_inside(sub))
 			return err_set(t->err, -EINVAL, "subPath '%.60s' leaves its volume", sub);
 		part = sub ? str_printf("%s/%s", from, sub) : mem_strdup(from);
-		if (!any) {
-			yyjson_mut_arr_add_strcpy(t->out, argv, t->env->self);
-			yyjson_mut_arr_add_str(t->out, argv, "enter");
-		}
-		any = true;
 		yyjson_mut_arr_add_str(t->out, argv, json_bool(json_get(mount, "readOnly"), false) ? "--bind-ro" : "--bind");
 		yyjson_mut_arr_add_strcpy(t->out, argv, part);
 		yyjson_mut_arr_add_strcpy(t->out, argv, str_or(json_str(json_get(mount, "mountPath")), ""));
 	}
-	if (any)
-		yyjson_mut_arr_add_str(t->out, argv, "--");
+	yyjson_mut_arr_add_str(t->out, argv, "--cwd");
+	yyjson_mut_arr_add_strcpy(t->out, argv, working_dir(container));
+	yyjson_mut_arr_add_str(t->out, argv, "--");
 	return 0;
 }
 
@@ -458,6 +461,7 @@ static void add_probe(struct translation *t, yyjson_val *container, const struct
 	if (exec) {
 		argv = yyjson_mut_arr(t->out);
 		yyjson_mut_obj_add_val(t->out, out, "argv", argv);
+		add_mounts(t, container, argv); /* went well for the container's own command, or there is no such box */
 		add_words(t, vars, json_get(exec, "command"), argv);
 	} else {
 		yyjson_mut_obj_add_strcpy(t->out, out, "host", str_or(json_str(json_get(at, "host")), t->env->pod_ip));
@@ -491,7 +495,7 @@ static int add_box(struct translation *t, yyjson_val *container, yyjson_mut_val 
 		yyjson_mut_arr_add_strcpy(t->out, env, vars.list[i]);
 	yyjson_mut_obj_add_strcpy(t->out, box, "name", name);
 	yyjson_mut_obj_add_strcpy(t->out, box, "log", log);
-	yyjson_mut_obj_add_strcpy(t->out, box, "cwd", str_or(json_str(json_get(container, "workingDir")), "/"));
+	yyjson_mut_obj_add_strcpy(t->out, box, "cwd", yyjson_arr_size(json_get(container, "volumeMounts")) ? "/" : working_dir(container));
 	yyjson_mut_obj_add_val(t->out, box, "argv", argv);
 	yyjson_mut_obj_add_val(t->out, box, "env", env);
 	yyjson_mut_obj_add_bool(t->out, box, "sidecar", str_eq(json_str(json_get(container, "restartPolicy")), "Always"));
