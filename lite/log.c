@@ -13,10 +13,10 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "json/json.h"
 #include "lite/registry.h"
 #include "lite/subs.h"
 #include "net/http_client.h"
+#include "json/json.h"
 
 #define OUT_MAX ((size_t)4 << 20)
 #define OUT_PAUSE ((size_t)1 << 20) /* the agent waits while this much was not sent */
@@ -47,7 +47,9 @@ struct logs *logs_new(struct loop *l, const char *agent_token)
 {
 	struct logs *logs = NEW(struct logs);
 
-	*logs = (struct logs) { .loop = l, .client = http_client_new(l, "sunk-lite"), .token = mem_strdup(agent_token) };
+	*logs = (struct logs) { .loop = l,
+		                .client = http_client_new(l, "sunk-lite"),
+		                .token = mem_strdup(agent_token) };
 	link_init(&logs->passes);
 	return logs;
 }
@@ -66,7 +68,7 @@ void logs_free(struct logs *l)
 {
 	if (!l)
 		return;
-	LIST_EACH(p, &l->passes)
+	LIST_EACH (p, &l->passes)
 		pass_free(LIST_ITEM(p, struct pass, link));
 	http_client_free(l->client);
 	free(l->token);
@@ -178,12 +180,12 @@ static void pass_on(struct call *c, const char *url)
 	p->patience = loop_add_timer(l->loop, begin_stream, p);
 	loop_set_timer(p->patience, usec_add(loop_now(l->loop), PATIENCE));
 	p->call = http_start(l->client,
-			     &(struct http_request) { .method = "GET",
-						      .url = url,
-						      .bearer = l->token,
-						      .tls = &(struct http_tls) { .insecure = true },
-						      .timeout = USEC_NEVER },
-			     got_chunk, got_end, p);
+	                     &(struct http_request) { .method = "GET",
+	                                              .url = url,
+	                                              .bearer = l->token,
+	                                              .tls = &(struct http_tls) { .insecure = true },
+	                                              .timeout = USEC_NEVER },
+	                     got_chunk, got_end, p);
 }
 
 /* ---- what is asked for ---- */
@@ -194,7 +196,8 @@ struct wish {
 	int64_t tail_lines, limit_bytes, since_s; /* -1: not given */
 };
 
-static void read_number(const struct call *c, const char *key, int64_t min, const char *must, int64_t *ret, struct causes *causes)
+static void read_number(const struct call *c, const char *key, int64_t min, const char *must, int64_t *ret,
+                        struct causes *causes)
 {
 	const char *text = call_query(c, key);
 
@@ -214,14 +217,15 @@ static int read_wish(const struct call *c, struct wish *w, struct status *st)
 	usec_t at;
 
 	*w = (struct wish) { .container = call_query(c, "container"),
-			     .follow = call_flag(c, "follow"),
-			     .previous = call_flag(c, "previous"),
-			     .timestamps = call_flag(c, "timestamps") };
+		             .follow = call_flag(c, "follow"),
+		             .previous = call_flag(c, "previous"),
+		             .timestamps = call_flag(c, "timestamps") };
 	read_number(c, "tailLines", 0, "must be greater than or equal to 0", &w->tail_lines, &causes);
 	read_number(c, "limitBytes", 1, "must be greater than 0", &w->limit_bytes, &causes);
 	read_number(c, "sinceSeconds", 1, "must be greater than 0", &w->since_s, &causes);
 	if (since && call_query(c, "sinceSeconds"))
-		causes_add(&causes, CAUSE_FORBIDDEN, "", NULL, "at most one of `sinceTime` or `sinceSeconds` may be specified");
+		causes_add(&causes, CAUSE_FORBIDDEN, "", NULL,
+		           "at most one of `sinceTime` or `sinceSeconds` may be specified");
 	else if (since && time_parse_rfc3339(since, strlen(since), &at) < 0)
 		causes_add(&causes, CAUSE_INVALID, "sinceTime", "\"\"", "must be a time");
 	else if (since)
@@ -253,13 +257,14 @@ static yyjson_val *named(yyjson_val *list, const char *name)
 
 static int choose_container(yyjson_val *pod, const char *name, struct wish *w, struct status *st)
 {
-	yyjson_val *spec = json_get(pod, "spec"), *mains = json_get(spec, "containers"), *inits = json_get(spec, "initContainers");
+	yyjson_val *spec = json_get(pod, "spec"), *mains = json_get(spec, "containers"),
+	           *inits = json_get(spec, "initContainers");
 	_cleanup_buf_ struct buf text = BUF(65536);
 
 	if (w->container)
 		return named(mains, w->container) || named(inits, w->container)
-			       ? 0
-			       : status_bad_request(st, "container %s is not valid for pod %s", w->container, name);
+		               ? 0
+		               : status_bad_request(st, "container %s is not valid for pod %s", w->container, name);
 	if (yyjson_arr_size(mains) == 1) {
 		w->container = json_str(json_get(yyjson_arr_get_first(mains), "name"));
 		return 0;
@@ -271,13 +276,15 @@ static int choose_container(yyjson_val *pod, const char *name, struct wish *w, s
 		add_names(inits, &text);
 		buf_add_str(&text, "]");
 	}
-	return status_bad_request(st, "a container name must be specified for pod %s, choose one of: [%s", name, buf_text(&text));
+	return status_bad_request(st, "a container name must be specified for pod %s, choose one of: [%s", name,
+	                          buf_text(&text));
 }
 
 /* Is there a log to be had? In the words of the kubelet. */
 static int check_state(yyjson_val *pod, const char *name, const struct wish *w, struct status *st)
 {
-	yyjson_val *status = json_get(pod, "status"), *is = named(json_get(status, "containerStatuses"), w->container), *state;
+	yyjson_val *status = json_get(pod, "status"), *is = named(json_get(status, "containerStatuses"), w->container),
+	           *state;
 	bool has_last;
 
 	if (!is)
@@ -287,11 +294,14 @@ static int check_state(yyjson_val *pod, const char *name, const struct wish *w, 
 	state = json_get(is, "state");
 	has_last = json_get(json_get(is, "lastState"), "terminated");
 	if (w->previous)
-		return has_last ? 0 : status_bad_request(st, "previous terminated container \"%s\" in pod \"%s\" not found", w->container, name);
+		return has_last ? 0
+		                : status_bad_request(st, "previous terminated container \"%s\" in pod \"%s\" not found",
+		                                     w->container, name);
 	if (json_get(state, "running") || json_get(state, "terminated") || has_last)
 		return 0;
-	return status_bad_request(st, "container \"%s\" in pod \"%s\" is waiting to start: %s", w->container, name,
-				  str_or(json_str(json_get(json_get(state, "waiting"), "reason")), "ContainerCreating"));
+	return status_bad_request(
+	        st, "container \"%s\" in pod \"%s\" is waiting to start: %s", w->container, name,
+	        str_or(json_str(json_get(json_get(state, "waiting"), "reason")), "ContainerCreating"));
 }
 
 /* Where the Node's agent serves logs: its port, or 0. */
@@ -299,13 +309,15 @@ static int64_t agent_port(struct lite *l, const char *node)
 {
 	struct item *i = reg_get(l, kind_builtin("", "nodes"), NULL, node);
 	_cleanup_doc_ yyjson_doc *doc = i ? reg_read(i) : NULL;
-	yyjson_val *status = json_get(doc ? yyjson_doc_get_root(doc) : NULL, "status"), *addresses = json_get(status, "addresses"), *v;
+	yyjson_val *status = json_get(doc ? yyjson_doc_get_root(doc) : NULL, "status"),
+	           *addresses = json_get(status, "addresses"), *v;
 	int64_t port = yyjson_get_sint(val_at(status, "daemonEndpoints", "kubeletEndpoint", "Port"));
 	yyjson_arr_iter it;
 
 	if (yyjson_arr_iter_init(addresses, &it))
 		while ((v = yyjson_arr_iter_next(&it)))
-			if (str_eq(json_str(json_get(v, "type")), "Hostname") && str_eq(json_str(json_get(v, "address")), AGENT_ADDRESS))
+			if (str_eq(json_str(json_get(v, "type")), "Hostname") &&
+			    str_eq(json_str(json_get(v, "address")), AGENT_ADDRESS))
 				return port > 0 && port <= 65535 ? port : 0;
 	return 0;
 }
@@ -315,11 +327,13 @@ static char *make_url(const struct call *c, int64_t port, const struct wish *w)
 	const struct {
 		const char *key;
 		int64_t value;
-	} numbers[] = { { "tailLines", w->tail_lines }, { "limitBytes", w->limit_bytes }, { "sinceSeconds", w->since_s } };
+	} numbers[] = { { "tailLines", w->tail_lines },
+		        { "limitBytes", w->limit_bytes },
+		        { "sinceSeconds", w->since_s } };
 	_cleanup_buf_ struct buf url = BUF(HTTP_URL_MAX);
 
-	buf_printf(&url, "https://" AGENT_ADDRESS ":%lld/containerLogs/%s/%s/%s?follow=%d&previous=%d&timestamps=%d", (long long)port,
-		   c->route.ns, c->route.name, w->container, w->follow, w->previous, w->timestamps);
+	buf_printf(&url, "https://" AGENT_ADDRESS ":%lld/containerLogs/%s/%s/%s?follow=%d&previous=%d&timestamps=%d",
+	           (long long)port, c->route.ns, c->route.name, w->container, w->follow, w->previous, w->timestamps);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (numbers[i].value >= 0)
 			buf_printf(&url, "&%s=%lld", numbers[i].key, (long long)numbers[i].value);

@@ -158,7 +158,8 @@ static int open_log(const struct run *r, const char *container, bool previous)
 {
 	const struct box_state *b = run_box(r, container);
 	bool waits = b && b->phase != BOX_RUNNING && str_eq(b->reason, "CrashLoopBackOff");
-	_cleanup_free_ char *path = str_printf("%s/%s.log%s", run_dir(r), container, previous && !waits ? BOX_LOG_BEFORE : "");
+	_cleanup_free_ char *path =
+	        str_printf("%s/%s.log%s", run_dir(r), container, previous && !waits ? BOX_LOG_BEFORE : "");
 
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
@@ -170,7 +171,8 @@ static void send_log(struct logs *l, struct exchange *x, const struct run *r, co
 	struct tail *t;
 	int fd;
 
-	if (!number(x, "tailLines", -1, &lines) || !number(x, "sinceSeconds", -1, &since) || !number(x, "limitBytes", INT64_MAX, &limit)) {
+	if (!number(x, "tailLines", -1, &lines) || !number(x, "sinceSeconds", -1, &since) ||
+	    !number(x, "limitBytes", INT64_MAX, &limit)) {
 		refuse(x, 400, "tailLines, sinceSeconds and limitBytes are numbers");
 		return;
 	}
@@ -185,8 +187,14 @@ static void send_log(struct logs *l, struct exchange *x, const struct run *r, co
 	}
 	lseek(fd, beginning(fd, lines, since), SEEK_SET);
 	t = NEW(struct tail);
-	*t = (struct tail){ .logs = l, .x = x, .fd = fd, .left = limit, .follow = flag(x, "follow") && !flag(x, "previous"),
-			    .uid = mem_strdup(run_uid(r)), .container = mem_strdup(container), .run = b ? b->started_at : 0 };
+	*t = (struct tail) { .logs = l,
+		             .x = x,
+		             .fd = fd,
+		             .left = limit,
+		             .follow = flag(x, "follow") && !flag(x, "previous"),
+		             .uid = mem_strdup(run_uid(r)),
+		             .container = mem_strdup(container),
+		             .run = b ? b->started_at : 0 };
 	t->again = loop_add_timer(l->loop, tail_again, t);
 	xch_stream(x, 200, "text/plain", &tail_ops, t);
 }
@@ -237,23 +245,29 @@ static int read_token(struct logs *l, const char *path, struct err *err)
 		return err_errno(err, r, "%s", path);
 	l->token = mem_strndup(buf_text(&text), strcspn(buf_text(&text), "\n"));
 	OPENSSL_cleanse(text.data, text.len);
-	return strlen(l->token) >= TOKEN_MIN ? 0 : err_set(err, -EINVAL, "%s: a token has at least %d characters", path, TOKEN_MIN);
+	return strlen(l->token) >= TOKEN_MIN
+	               ? 0
+	               : err_set(err, -EINVAL, "%s: a token has at least %d characters", path, TOKEN_MIN);
 }
 
-int logs_new(struct loop *loop, const char *token_file, const struct log_source *source, struct logs **ret, struct err *err)
+int logs_new(struct loop *loop, const char *token_file, const struct log_source *source, struct logs **ret,
+             struct err *err)
 {
 	struct logs *l = NEW(struct logs);
 	int r;
 
-	*l = (struct logs){ .loop = loop, .source = *source };
+	*l = (struct logs) { .loop = loop, .source = *source };
 	r = read_token(l, token_file, err);
 	if (r == 0)
 		r = pki_make(&l->pki, "127.0.0.1", err);
 	if (r == 0)
 		r = web_new(loop,
-			    &(struct web_options){ .address = "127.0.0.1", .cert_pem = l->pki.cert_pem, .key_pem = l->pki.key_pem, .handle = handle,
-						   .arg = l },
-			    &l->web, err);
+		            &(struct web_options) { .address = "127.0.0.1",
+		                                    .cert_pem = l->pki.cert_pem,
+		                                    .key_pem = l->pki.key_pem,
+		                                    .handle = handle,
+		                                    .arg = l },
+		            &l->web, err);
 	if (r < 0) {
 		logs_free(l);
 		return r;

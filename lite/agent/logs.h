@@ -19,7 +19,8 @@ struct log_source {
 	void *arg;
 };
 
-int logs_new(struct loop *l, const char *token_file, const struct log_source *source, struct logs **ret, struct err *err);
+int logs_new(struct loop *l, const char *token_file, const struct log_source *source, struct logs **ret,
+             struct err *err);
 void logs_free(struct logs *l); /* before the runs */
 
 uint16_t logs_port(const struct logs *l);
