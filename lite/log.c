@@ -158,6 +158,7 @@ static void got_end(void *arg, struct http_answer *a)
 	struct pass *p = arg;
 
 	p->call = NULL;
+	p->paused = false;
 	if (!p->streaming && a->status != 200) {
 		fail(p, a);
 		return;
