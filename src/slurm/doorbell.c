@@ -21,7 +21,7 @@ struct visitor {
 	int fd;
 	struct loop_fd *watch;
 	size_t read;
-	usec_t until;
+	struct loop_timer *patience;
 };
 
 struct bell {
@@ -29,8 +29,8 @@ struct bell {
 	int fd;
 	uint16_t port;
 	struct loop_fd *watch;
-	struct loop_timer *ring_timer, *patience_timer;
-	struct link visitors; /* oldest first, so in order of `until` */
+	struct loop_timer *ring_timer;
+	struct link visitors; /* oldest first */
 	size_t n_visitors;
 	usec_t told; /* when `ring` was last called */
 	void (*ring)(void *arg);
@@ -56,6 +56,7 @@ static void rang(struct bell *b)
 static void visitor_free(struct visitor *v)
 {
 	loop_remove_fd(v->watch);
+	loop_remove_timer(v->patience);
 	close(v->fd);
 	link_remove(&v->link);
 	v->bell->n_visitors--;
@@ -78,36 +79,21 @@ static void visitor_ready(void *arg, uint32_t events)
 		visitor_free(v);
 }
 
-static void arm_patience(struct bell *b)
-{
-	loop_set_timer(b->patience_timer, list_empty(&b->visitors)
-	                                          ? USEC_NEVER
-	                                          : LIST_ITEM(b->visitors.next, struct visitor, link)->until);
-}
-
 static void out_of_patience(void *arg)
 {
-	struct bell *b = arg;
-
-	LIST_EACH (l, &b->visitors) {
-		struct visitor *v = LIST_ITEM(l, struct visitor, link);
-
-		if (v->until > loop_now(b->loop))
-			break;
-		visitor_free(v);
-	}
-	arm_patience(b);
+	visitor_free(arg);
 }
 
 static void admit(struct bell *b, int fd)
 {
 	struct visitor *v = NEW(struct visitor);
 
-	*v = (struct visitor) { .bell = b, .fd = fd, .until = loop_now(b->loop) + BELL_PATIENCE };
+	*v = (struct visitor) { .bell = b, .fd = fd };
 	list_add_tail(&b->visitors, &v->link);
 	b->n_visitors++;
 	v->watch = loop_add_fd(b->loop, fd, EPOLLIN, visitor_ready, v);
-	arm_patience(b);
+	v->patience = loop_add_timer(b->loop, out_of_patience, v);
+	loop_set_timer(v->patience, usec_add(loop_now(b->loop), BELL_PATIENCE));
 }
 
 static void someone_there(void *arg, uint32_t events)
@@ -183,20 +169,20 @@ struct bell *bell_new(struct loop *loop, const char *address, uint16_t port, voi
 		return NULL;
 	}
 	b->ring_timer = loop_add_timer(loop, tell, b);
-	b->patience_timer = loop_add_timer(loop, out_of_patience, b);
 	b->watch = loop_add_fd(loop, b->fd, EPOLLIN, someone_there, b);
 	return b;
 }
 
 void bell_free(struct bell *b)
 {
+	struct link *l;
+
 	if (!b)
 		return;
-	while (!list_empty(&b->visitors))
-		visitor_free(LIST_ITEM(b->visitors.next, struct visitor, link));
+	while ((l = list_take_head(&b->visitors)))
+		visitor_free(LIST_ITEM(l, struct visitor, link));
 	loop_remove_fd(b->watch);
 	loop_remove_timer(b->ring_timer);
-	loop_remove_timer(b->patience_timer);
 	fd_closep(&b->fd);
 	free(b);
 }

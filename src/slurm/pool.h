@@ -36,14 +36,13 @@ struct pool_options {
 
 struct pool;
 
-struct pool *pool_new(struct loop *loop,
-                      const struct pool_options *options); /* texts are copied, the gate is borrowed */
+struct pool *pool_new(struct loop *loop, const struct pool_options *o); /* texts are copied, the gate is borrowed */
 /* Ends the workers. Requests without an answer are answered RETRY, here and now; nothing may be asked from within those
  * answers. Not from within an answer itself. */
 void pool_free(struct pool *p);
 DEFINE_FREEP(struct pool, pool_free)
 
-void pool_call(struct pool *p, const struct slurm_request *request, slurm_done done, void *arg);
+void pool_call(struct pool *p, const struct slurm_request *rq, slurm_done done, void *arg);
 bool pool_ready(const struct pool *p, struct err *ret_why);
 
 struct pool_counts {

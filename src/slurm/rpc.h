@@ -16,7 +16,7 @@
 void rpc_init(const char *conf);
 
 /* Carries out the request and appends its answer as one frame. */
-void rpc_run(const struct slurm_request *request, struct buf *answer);
+void rpc_run(const struct slurm_request *rq, struct buf *out);
 
 /* What an error number of Slurm's means for a caller: RETRY, REFUSED or GONE. `verb` matters where the same number is
  * about the thing itself in one verb and about an argument in another. */
@@ -38,26 +38,26 @@ void scratch_done(struct scratch *s);
 int rpc_code(int rc);
 
 /* A failed call: its class, number and Slurm's own words. */
-void rpc_fail(const struct slurm_request *request, int code, struct buf *answer);
+void rpc_fail(const struct slurm_request *rq, int code, struct buf *out);
 /* A request that makes no sense, found before Slurm sees it. */
-void rpc_refuse(const struct slurm_request *request, const char *why, struct buf *answer);
+void rpc_refuse(const struct slurm_request *rq, const char *why, struct buf *out);
 /* Done: appends the result; one that is too large for a frame becomes a refusal. */
-void rpc_done(const struct slurm_request *request, struct slurm_result *result, struct buf *answer);
+void rpc_done(const struct slurm_request *rq, struct slurm_result *result, struct buf *out);
 /* Done, with nothing to tell, or failed: for calls that only change something. */
-void rpc_done_or_fail(const struct slurm_request *request, int rc, struct buf *answer);
+void rpc_done_or_fail(const struct slurm_request *rq, int rc, struct buf *out);
 
-void rpc_load_jobs(const struct slurm_request *request, struct buf *answer);
-void rpc_load_job(const struct slurm_request *request, struct buf *answer);
-void rpc_load_job_states(const struct slurm_request *request, struct buf *answer);
-void rpc_load_nodes(const struct slurm_request *request, struct buf *answer);
-void rpc_load_node(const struct slurm_request *request, struct buf *answer);
-void rpc_load_partitions(const struct slurm_request *request, struct buf *answer);
-void rpc_load_stats(const struct slurm_request *request, struct buf *answer);
-void rpc_load_conf(const struct slurm_request *request, struct buf *answer);
-void rpc_submit(const struct slurm_request *request, struct buf *answer);
-void rpc_cancel(const struct slurm_request *request, struct buf *answer);
-void rpc_signal(const struct slurm_request *request, struct buf *answer);
-void rpc_change_job(const struct slurm_request *request, struct buf *answer);
-void rpc_change_node(const struct slurm_request *request, struct buf *answer);
-void rpc_create_node(const struct slurm_request *request, struct buf *answer);
-void rpc_delete_node(const struct slurm_request *request, struct buf *answer);
+void rpc_load_jobs(const struct slurm_request *rq, struct buf *out);
+void rpc_load_job(const struct slurm_request *rq, struct buf *out);
+void rpc_load_job_states(const struct slurm_request *rq, struct buf *out);
+void rpc_load_nodes(const struct slurm_request *rq, struct buf *out);
+void rpc_load_node(const struct slurm_request *rq, struct buf *out);
+void rpc_load_partitions(const struct slurm_request *rq, struct buf *out);
+void rpc_load_stats(const struct slurm_request *rq, struct buf *out);
+void rpc_load_conf(const struct slurm_request *rq, struct buf *out);
+void rpc_submit(const struct slurm_request *rq, struct buf *out);
+void rpc_cancel(const struct slurm_request *rq, struct buf *out);
+void rpc_signal(const struct slurm_request *rq, struct buf *out);
+void rpc_change_job(const struct slurm_request *rq, struct buf *out);
+void rpc_change_node(const struct slurm_request *rq, struct buf *out);
+void rpc_create_node(const struct slurm_request *rq, struct buf *out);
+void rpc_delete_node(const struct slurm_request *rq, struct buf *out);

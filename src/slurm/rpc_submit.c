@@ -104,7 +104,6 @@ void rpc_submit(const struct slurm_request *rq, struct buf *out)
 	const char *why = why_not(rq->spec);
 	struct slurm_result r = { .outcome = SLURM_OK };
 	submit_response_msg_t *m = NULL;
-	_cleanup_free_ char *said = NULL;
 	job_desc_msg_t d;
 	int code;
 
@@ -123,9 +122,9 @@ void rpc_submit(const struct slurm_request *rq, struct buf *out)
 	/* accepted with a warning: "Job's partition is down", or what a job_submit plugin said */
 	r.code = (int)m->error_code;
 	if (!str_empty(m->job_submit_user_msg))
-		r.message = said = mem_strdup(m->job_submit_user_msg);
+		r.message = m->job_submit_user_msg;
 	else if (m->error_code)
-		r.message = said = mem_strdup(slurm_strerror((int)m->error_code));
+		r.message = slurm_strerror((int)m->error_code);
 	rpc_done(rq, &r, out);
 	slurm_free_submit_response_response_msg(m);
 }

@@ -590,6 +590,7 @@ static void test_a_worker_that_asks_to_be_replaced_loses_no_request(void **state
 	(void)state;
 	WAIT_FOR(b, pool_ready(b->pool, NULL));
 	f = fopen(b->once, "we"); /* slurm.conf "has changed": the next request makes its worker leave */
+	assert_non_null(f);
 	fclose(f);
 	ask_change(b, "fine", 0, &change);
 	WAIT_FOR(b, change.n);

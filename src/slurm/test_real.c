@@ -38,8 +38,8 @@ void real_open(struct real *r, const struct slurm_options *options, bool may_be_
 	o.pool.env = env;
 	o.bell_address = "127.0.0.1";
 	r->port = slurm_open(r->loop, &o, &err);
-	if (!r->port)
-		fail_msg("%s", err_text(&err));
+	assert_string_equal(err_text(&err), "no error");
+	assert_non_null(r->port);
 	r->port->ops->on_ring(r->port, rang, r);
 	if (!may_be_away)
 		REAL_WAIT(r, DEADLINE_S, r->port->ops->ready(r->port, NULL));

@@ -216,10 +216,14 @@ static void write_conf(const char *content, size_t len)
 {
 	_cleanup_free_ char *path = conf_path(), *temporary = str_printf("%s.new", path);
 	FILE *f = fopen(temporary, "we");
+	size_t written;
+	int closed;
 
 	assert_non_null(f);
-	assert_int_equal(fwrite(content, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
+	written = fwrite(content, 1, len, f);
+	closed = fclose(f);
+	assert_int_equal(written, len);
+	assert_int_equal(closed, 0);
 	assert_int_equal(rename(temporary, path), 0);
 }
 
@@ -310,6 +314,14 @@ static size_t workers_of(pid_t parent, pid_t pids[16])
 	return n;
 }
 
+/* Gone, or a zombie that init has not collected yet. */
+static bool has_ended(const char *stat)
+{
+	_cleanup_buf_ struct buf b = BUF(4096);
+
+	return buf_read_file(&b, stat) < 0 || strstr(buf_text(&b), ") Z ");
+}
+
 static void test_workers_do_not_outlive_a_daemon_that_is_killed(void **state)
 {
 	pid_t workers[16], child = fork();
@@ -331,12 +343,7 @@ static void test_workers_do_not_outlive_a_daemon_that_is_killed(void **state)
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *stat = str_printf("/proc/%d/stat", (int)workers[i]);
 
-		/* gone, or a zombie that init has not collected yet */
-		REAL_WAIT(&real, 30, ({
-			_cleanup_buf_ struct buf b = BUF(4096);
-
-			buf_read_file(&b, stat) < 0 || strstr(buf_text(&b), ") Z ");
-		}));
+		REAL_WAIT(&real, 30, has_ended(stat));
 	}
 }
 

@@ -283,6 +283,23 @@ static void test_a_dynamic_node_is_made_and_deleted(void **state)
 	real_expect(&real, ASK(.verb = SLURM_LOAD_NODE, .node = "d1"), SLURM_GONE, 2018);
 }
 
+static bool exists_idle(const char *name)
+{
+	struct slurm_result n = real_call(&real, ASK(.verb = SLURM_LOAD_NODE, .node = name));
+	bool idle = n.outcome == SLURM_OK && n.nodes[0].state == NODE_IDLE;
+
+	free(n.block);
+	return idle;
+}
+
+static bool try_delete(const char *name)
+{
+	struct slurm_result d = real_call(&real, ASK(.verb = SLURM_DELETE_NODE, .node = name));
+
+	free(d.block);
+	return d.outcome == SLURM_OK;
+}
+
 /* A node that registers itself and runs a job cannot be deleted before the job is over. */
 static void test_a_busy_dynamic_node_is_not_deleted_now_but_later(void **state)
 {
@@ -295,13 +312,7 @@ static void test_a_busy_dynamic_node_is_not_deleted_now_but_later(void **state)
 	pid = real_sh("slurmd -D -Z -N d2 -f %s/etc/slurm.conf --conf 'Port=%d CPUs=8 RealMemory=2000 Feature=dyn' "
 	              ">%s/d2.log 2>&1 </dev/null 3>&- & printf %%s $!",
 	              real_cluster(), 31000 + getpid() % 1000, real_work());
-	REAL_WAIT(&real, 60, ({
-		struct slurm_result n = real_call(&real, ASK(.verb = SLURM_LOAD_NODE, .node = "d2"));
-		bool idle = n.outcome == SLURM_OK && n.nodes[0].state == NODE_IDLE;
-
-		free(n.block);
-		idle;
-	}));
+	REAL_WAIT(&real, 60, exists_idle("d2"));
 	id = real_submit(&real, &(struct job_spec) { .name = "busy",
 	                                             .script = "#!/bin/sh\nexec sleep 600\n",
 	                                             .required = "d2",
@@ -316,13 +327,7 @@ static void test_a_busy_dynamic_node_is_not_deleted_now_but_later(void **state)
 	r = real_await(&real, id, JOB_CANCELLED);
 	free(r.block);
 	out = real_sh("kill %s", pid);
-	REAL_WAIT(&real, 60, deleted || ({
-		                     struct slurm_result d =
-		                             real_call(&real, ASK(.verb = SLURM_DELETE_NODE, .node = "d2"));
-
-		                     free(d.block);
-		                     deleted = d.outcome == SLURM_OK;
-	                     }));
+	REAL_WAIT(&real, 60, deleted || (deleted = try_delete("d2")));
 }
 
 /* ---- jobs */

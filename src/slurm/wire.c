@@ -55,6 +55,19 @@ static void add_text(struct buf *b, const char *s)
 		v_;                                                                                                    \
 	})
 
+static const void *read_pointer(const void *at)
+{
+	const void *p;
+
+	memcpy(&p, at, sizeof(p));
+	return p;
+}
+
+static void write_pointer(void *at, const void *p)
+{
+	memcpy(at, &p, sizeof(p));
+}
+
 static void add_struct(struct buf *b, const struct shape *shape, const void *base)
 {
 	for (unsigned i = 0; i < shape->n; i++) {
@@ -71,7 +84,7 @@ static void add_struct(struct buf *b, const struct shape *shape, const void *bas
 		case KIND_U32: add_u32(b, READ(uint32_t, at)); break;
 		case KIND_U64: add_u64(b, READ(uint64_t, at)); break;
 		case KIND_I64: add_u64(b, (uint64_t)READ(int64_t, at)); break;
-		case KIND_TEXT: add_text(b, READ(const char *, at)); break;
+		case KIND_TEXT: add_text(b, read_pointer(at)); break;
 		}
 	}
 }
@@ -137,8 +150,7 @@ static void add_payload(struct buf *b, const struct payload *p, const char *elem
 
 		add_struct(b, p->shape, e);
 		if (p->inner)
-			add_array(b, p->inner, READ(const void *, e + p->inner_pointer),
-			          READ(uint32_t, e + p->inner_count));
+			add_array(b, p->inner, read_pointer(e + p->inner_pointer), READ(uint32_t, e + p->inner_count));
 	}
 }
 
@@ -156,7 +168,7 @@ int wire_add_result(struct buf *out, const struct slurm_result *r, struct err *e
 	const char *elements = NULL;
 	size_t start = open_frame(out), which = 0;
 
-	while (which < PAYLOADS && !(elements = READ(const char *, (const char *)r + payloads[which].pointer)))
+	while (which < PAYLOADS && !(elements = read_pointer((const char *)r + payloads[which].pointer)))
 		which++;
 	/* the numbers first: who reads can make one block for all */
 	add_u8(out, (uint8_t)which);
@@ -268,7 +280,7 @@ static void get_struct(struct in *in, const struct shape *shape, void *base)
 		case KIND_U32: WRITE(uint32_t, at, get_u32(in)); break;
 		case KIND_U64: WRITE(uint64_t, at, get_u64(in)); break;
 		case KIND_I64: WRITE(int64_t, at, get_u64(in)); break;
-		case KIND_TEXT: WRITE(const char *, at, get_text(in)); break;
+		case KIND_TEXT: write_pointer(at, get_text(in)); break;
 		}
 	}
 }
@@ -286,6 +298,7 @@ static bool can_hold(const struct in *in, const struct shape *shape, uint64_t n)
 
 	for (unsigned i = 0; i < shape->n; i++)
 		least += kind_bytes[shape->fields[i].kind];
+	assert(least > 0);
 	return n <= (size_t)(in->end - in->at) / least;
 }
 
@@ -398,7 +411,7 @@ static void get_payload(struct in *in, const struct payload *p, char *elements, 
 			in->why = "more inner elements than announced";
 			return;
 		}
-		WRITE(void *, e + p->inner_pointer, here ? inner : NULL);
+		write_pointer(e + p->inner_pointer, here ? inner : NULL);
 		get_array(in, p->inner, inner, here);
 		inner += here * (size_t)p->inner->size;
 		left -= here;
@@ -407,13 +420,24 @@ static void get_payload(struct in *in, const struct payload *p, char *elements, 
 		in->why = "fewer inner elements than announced";
 }
 
+static enum slurm_outcome get_outcome(struct in *in)
+{
+	uint32_t v = get_u32(in);
+
+	if (v <= SLURM_NOT_LEADER)
+		return (enum slurm_outcome)v;
+	in->why = "an unknown outcome";
+	return SLURM_RETRY;
+}
+
 int wire_get_result(const void *body, size_t len, struct slurm_result *ret, struct err *err)
 {
 	struct in in = { .at = body, .end = (const char *)body + len };
 	struct slurm_result r = { 0 };
 	const struct payload *p = NULL;
 	uint8_t which = get_u8(&in);
-	uint32_t n = get_u32(&in), outcome;
+	uint32_t n = get_u32(&in);
+	enum slurm_outcome outcome;
 	uint64_t n_inner = get_u64(&in);
 	size_t front = 0;
 
@@ -429,9 +453,7 @@ int wire_get_result(const void *body, size_t len, struct slurm_result *ret, stru
 	if (in.why)
 		return bad(&in, "the answer", err);
 	open_block(&in, front);
-	outcome = get_u32(&in);
-	if (outcome > SLURM_NOT_LEADER && !in.why)
-		in.why = "an unknown outcome";
+	outcome = get_outcome(&in);
 	get_struct(&in, &shape_result, &r);
 	if (p)
 		get_payload(&in, p, in.block, n, in.block + aligned(n * (size_t)p->shape->size), n_inner);
@@ -441,11 +463,11 @@ int wire_get_result(const void *body, size_t len, struct slurm_result *ret, stru
 		in.why = "the message is missing";
 	if (in.why)
 		return bad(&in, "the answer", err);
-	r.outcome = (enum slurm_outcome)outcome;
+	r.outcome = outcome;
 	r.n = n;
 	r.block = in.block;
 	if (p)
-		WRITE(void *, (char *)&r + p->pointer, in.block);
+		write_pointer((char *)&r + p->pointer, in.block);
 	*ret = r;
 	return 0;
 }

@@ -22,8 +22,8 @@
 
 /* Append one frame. -EMSGSIZE with a sentence when it would be larger than its maximum or than the buffer's; the buffer
  * is then as before. A result's `asked` and `block` do not travel. */
-int wire_add_request(struct buf *out, const struct slurm_request *request, struct err *err);
-int wire_add_result(struct buf *out, const struct slurm_result *result, struct err *err);
+int wire_add_request(struct buf *out, const struct slurm_request *rq, struct err *err);
+int wire_add_result(struct buf *out, const struct slurm_result *r, struct err *err);
 
 /* A frame's number, 0 at first. An answer carries that of its request, so that it is never taken for another's. */
 void wire_set_number(char *frame, uint32_t number);

@@ -32,4 +32,4 @@ const char *words_rpc_name(uint16_t id);
 bool words_is_transport(int code);
 
 /* What a request is about, for messages: "cancel job 12", "change node n1", "submit default.web-0". */
-void words_add_subject(struct buf *out, const struct slurm_request *request);
+void words_add_subject(struct buf *out, const struct slurm_request *rq);
