@@ -301,6 +301,22 @@ static void test_damage_never_leads_outside(void **state)
 	}
 }
 
+static void test_a_text_with_a_zero_byte_is_refused(void **state)
+{
+	struct slurm_result r = { .message = "hello" }, out;
+	_cleanup_buf_ struct buf b = BUF(4096);
+	struct err err = { 0 };
+	char *at;
+
+	(void)state;
+	assert_int_equal(wire_add_result(&b, &r, &err), 0);
+	at = memmem(b.data, b.len, "hello", 5);
+	assert_non_null(at);
+	at[2] = '\0';
+	assert_int_equal(wire_get_result(b.data + WIRE_HEADER, b.len - WIRE_HEADER, &out, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "zero byte"));
+}
+
 static void test_counts_beyond_the_bytes_are_refused(void **state)
 {
 	/* jobs, 2^32-1 of them, 2^64-1 nodes in them */
@@ -317,4 +333,5 @@ static void test_counts_beyond_the_bytes_are_refused(void **state)
 TEST_MAIN(TEST(a_submit_comes_through_whole), TEST(changes_and_the_rest_of_a_request_come_through),
           TEST(jobs_come_through_in_one_block), TEST(every_other_answer_comes_through),
           TEST(what_is_too_large_is_refused_and_leaves_the_buffer_as_it_was), TEST(a_header_is_checked),
-          TEST(damage_never_leads_outside), TEST(counts_beyond_the_bytes_are_refused))
+          TEST(damage_never_leads_outside), TEST(a_text_with_a_zero_byte_is_refused),
+          TEST(counts_beyond_the_bytes_are_refused))
