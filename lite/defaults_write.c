@@ -39,6 +39,9 @@ static void job_selector(yyjson_mut_doc *doc, yyjson_mut_val *job)
 	match = obj_make(doc, obj_make(doc, spec, "selector"), "matchLabels");
 	if (!obj_get(match, rows[0][0]))
 		obj_set_str(doc, match, rows[0][0], uid);
+	/* A Job without labels has those of its Pods. */
+	if (!obj_size(obj_at(job, "metadata", "labels")))
+		obj_set_copy(doc, obj_get(job, "metadata"), "labels", labels);
 }
 
 /* The status of a new object: what decoding an empty one gives, and defaults add. */

@@ -222,13 +222,12 @@ static void drop_if(struct fields *set, yyjson_mut_val *obj, const char *member,
 		fields_drop(set, name);
 }
 
-static void drop_job_selector(struct fields *spec)
+static void drop_job_labels(struct fields *meta)
 {
 	static const char *const generated[] = { "f:batch.kubernetes.io/controller-uid",
 		                                 "f:batch.kubernetes.io/job-name", "f:controller-uid", "f:job-name" };
-	struct fields *labels = fields_kid(fields_kid(fields_kid(spec, "f:template"), "f:metadata"), "f:labels");
+	struct fields *labels = fields_kid(meta, "f:labels");
 
-	fields_drop(spec, "f:selector");
 	for (size_t i = 0; i < ARRAY_LEN(generated); i++)
 		fields_drop(labels, generated[i]);
 	if (!labels->n)
@@ -254,7 +253,9 @@ static void drop_admitted(const struct kind *k, yyjson_mut_val *obj, struct fiel
 	} else if (is_kind(k, "", "Namespace")) {
 		fields_drop(in_spec, "f:finalizers");
 	} else if (is_kind(k, "batch", "Job") && !obj_bool(obj_get(spec, "manualSelector"), false)) {
-		drop_job_selector(in_spec);
+		fields_drop(in_spec, "f:selector");
+		drop_job_labels(fields_kid(set, "f:metadata"));
+		drop_job_labels(fields_kid(fields_kid(in_spec, "f:template"), "f:metadata"));
 	}
 }
 
