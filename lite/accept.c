@@ -25,8 +25,8 @@ static bool known(const struct accept *a)
 {
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
 		for (size_t v = 0; v < ARRAY_LEN(forms[i].versions) && forms[i].versions[v]; v++)
-			if (str_eq(a->as, forms[i].as) && (!*a->as || (str_eq(a->group, forms[i].group) &&
-								       str_eq(a->version, forms[i].versions[v]))))
+			if (str_eq(a->as, forms[i].as) &&
+			    (!*a->as || (str_eq(a->group, forms[i].group) && str_eq(a->version, forms[i].versions[v]))))
 				return true;
 	return false;
 }

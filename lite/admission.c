@@ -34,10 +34,11 @@ int admit_namespace(struct lite *l, const struct kind *k, const char *ns, yyjson
 
 	name = str_or(obj_str(obj_at(yyjson_mut_doc_get_root(doc), "metadata", "name")), "");
 	causes_add_raw(&causes, "NamespaceTerminating", "metadata.namespace", text);
-	return status_fail(st, 403, "Forbidden",
-			   &(struct status_details) { .name = name, .group = k->group, .kind = k->plural, .causes = &causes },
-			   "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
-			   kind_resource_name(k, resource, sizeof(resource)), name, ns);
+	return status_fail(
+	        st, 403, "Forbidden",
+	        &(struct status_details) { .name = name, .group = k->group, .kind = k->plural, .causes = &causes },
+	        "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
+	        kind_resource_name(k, resource, sizeof(resource)), name, ns);
 }
 
 /* ---- Pods ---- */
@@ -49,7 +50,8 @@ static int admit_service_account(struct lite *l, const char *ns, yyjson_mut_val 
 	if (str_empty(name) || reg_get(l, kind_builtin("", "serviceaccounts"), ns, name))
 		return 0;
 	return status_forbidden(st, "", "pods", obj_str(obj_at(root, "metadata", "name")),
-				"error looking up service account %s/%s: serviceaccount \"%s\" not found", ns, name, name);
+	                        "error looking up service account %s/%s: serviceaccount \"%s\" not found", ns, name,
+	                        name);
 }
 
 static int admit_priority(struct lite *l, yyjson_mut_doc *doc, struct status *st)
@@ -65,7 +67,7 @@ static int admit_priority(struct lite *l, yyjson_mut_doc *doc, struct status *st
 	i = reg_get(l, kind_builtin("scheduling.k8s.io", "priorityclasses"), NULL, class);
 	if (!i)
 		return status_forbidden(st, "", "pods", obj_str(obj_at(root, "metadata", "name")),
-					"no PriorityClass with name %s was found", class);
+		                        "no PriorityClass with name %s was found", class);
 	read = reg_read(i);
 	obj_set_int(doc, spec, "priority", yyjson_get_sint(val_at(yyjson_doc_get_root(read), "value")));
 	policy = yyjson_get_str(val_at(yyjson_doc_get_root(read), "preemptionPolicy"));
@@ -86,7 +88,7 @@ static void taint_new_node(yyjson_mut_doc *doc)
 	yyjson_mut_val *spec = obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"), *taints, *taint;
 
 	taints = obj_make_arr(doc, spec, "taints");
-	ARR_EACH(t, taints)
+	ARR_EACH (t, taints)
 		if (str_eq(obj_str(obj_get(t, "key")), "node.kubernetes.io/not-ready") &&
 		    str_eq(obj_str(obj_get(t, "effect")), "NoSchedule"))
 			return;
@@ -97,7 +99,7 @@ static void taint_new_node(yyjson_mut_doc *doc)
 }
 
 int admit_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_doc *doc, struct warnings *w,
-		 struct status *st)
+                 struct status *st)
 {
 	(void)w;
 	if (is(k, "", "pods"))
@@ -110,7 +112,7 @@ int admit_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mu
 }
 
 int admit_update(struct lite *l, const struct kind *k, const char *sub, yyjson_mut_doc *doc, yyjson_mut_val *old,
-		 struct status *st)
+                 struct status *st)
 {
 	(void)old;
 	(void)st;
@@ -130,8 +132,9 @@ int admit_delete(struct lite *l, const struct kind *k, yyjson_mut_val *root, con
 		if (str_eq(name, kept[i]))
 			return status_forbidden(st, "", "namespaces", name, "this namespace may not be deleted");
 	if (obj_is_set(obj_at(root, "metadata", "deletionTimestamp")))
-		return status_conflict(st, "", "namespaces", name,
-				       "The system is ensuring all content is removed from this namespace.  Upon completion, this "
-				       "namespace will automatically be purged by the system.");
+		return status_conflict(
+		        st, "", "namespaces", name,
+		        "The system is ensuring all content is removed from this namespace.  Upon completion, this "
+		        "namespace will automatically be purged by the system.");
 	return 0;
 }

@@ -17,7 +17,7 @@ int admit_namespace(struct lite *l, const struct kind *k, const char *ns, yyjson
 
 /* After defaulting, before validation. */
 int admit_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_doc *doc, struct warnings *w,
-		 struct status *st);
+                 struct status *st);
 int admit_update(struct lite *l, const struct kind *k, const char *sub, yyjson_mut_doc *doc, yyjson_mut_val *old,
-		 struct status *st);
+                 struct status *st);
 int admit_delete(struct lite *l, const struct kind *k, yyjson_mut_val *root, const char *name, struct status *st);

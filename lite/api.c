@@ -34,7 +34,7 @@ bool call_flag(const struct call *c, const char *key)
 	const char *v = call_query(c, key);
 
 	return v && (str_eq(v, "true") || str_eq(v, "1") || str_eq(v, "True") || str_eq(v, "TRUE") || str_eq(v, "t") ||
-		     str_eq(v, "T"));
+	             str_eq(v, "T"));
 }
 
 /* A person reads it: curl, a browser, or whoever asks. */
@@ -111,8 +111,9 @@ void call_send_status(struct call *c, struct status *st)
 
 static int get_health(struct call *c, const struct accept *a, struct status *st)
 {
-	static const char *const checks[] = { "ping", "log", "etcd", "informer-sync", "poststarthook/start-apiextensions-controllers",
-					      "shutdown" };
+	static const char *const checks[] = {
+		"ping", "log", "etcd", "informer-sync", "poststarthook/start-apiextensions-controllers", "shutdown"
+	};
 	_cleanup_buf_ struct buf text = BUF(4096);
 	const char *name = c->route.path + 1;
 	int code = c->lite->ready ? 200 : 500;
@@ -176,14 +177,16 @@ static int get_openapi(struct call *c, const struct accept *a, struct status *st
 	(void)st;
 	/* kubectl asks for this form of it alone, when the kind at hand is none that version 3 knows. An empty document, which
 	 * is what no bytes are, tells it that this one does not know it either. */
-	if (str_eq(c->route.path, "/openapi/v2") && str_starts(str_or(xch_header(c->x, "Accept"), ""), OPENAPI_V2_PROTOBUF))
-		return call_answer(c, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", mem_strdup(""), 0);
+	if (str_eq(c->route.path, "/openapi/v2") &&
+	    str_starts(str_or(xch_header(c->x, "Accept"), ""), OPENAPI_V2_PROTOBUF))
+		return call_answer(c, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", mem_strdup(""),
+		                   0);
 	if (str_eq(c->route.path, "/openapi/v2"))
 		openapi_v2(&c->lite->kinds, &out);
 	else if (str_eq(c->route.path, "/openapi/v3"))
 		openapi_v3_index(&c->lite->kinds, &out);
 	else if (sscanf(c->route.path, "/openapi/v3/apis/%255[^/]/%63[^/]", group, version) != 2 &&
-		 sscanf(c->route.path, "/openapi/v3/api/%63[^/]", version) != 1)
+	         sscanf(c->route.path, "/openapi/v3/api/%63[^/]", version) != 1)
 		return call_text(c, 404, NOT_FOUND_TEXT);
 	if (*version && !openapi_v3(&c->lite->kinds, group, version, &out))
 		return call_text(c, 404, NOT_FOUND_TEXT);
@@ -223,11 +226,11 @@ static const struct {
 	bool any_method;
 	int (*run)(struct call *c, const struct accept *a, struct status *st);
 } plain_paths[] = {
-	{ "/healthz", true, false, get_health },  { "/livez", true, false, get_health },
-	{ "/readyz", true, false, get_health },	  { "/version", false, false, get_version },
-	{ "/api", false, false, get_root },	  { "/apis", false, false, get_root },
+	{ "/healthz", true, false, get_health },      { "/livez", true, false, get_health },
+	{ "/readyz", true, false, get_health },       { "/version", false, false, get_version },
+	{ "/api", false, false, get_root },           { "/apis", false, false, get_root },
 	{ "/openapi/v2", false, false, get_openapi }, { "/openapi/v3", true, false, get_openapi },
-	{ "/api/", true, false, get_group },	  { "/apis/", true, false, get_group },
+	{ "/api/", true, false, get_group },          { "/apis/", true, false, get_group },
 	{ "/lite/faults", false, true, run_faults },
 };
 
@@ -259,14 +262,10 @@ static const struct {
 	unsigned bit;
 	int (*run)(struct call *c, struct status *st);
 } verbs[] = {
-	{ "get", VERB_GET, verb_get },
-	{ "list", VERB_LIST, verb_list },
-	{ "watch", VERB_WATCH, verb_watch },
-	{ "create", VERB_CREATE, verb_create },
-	{ "update", VERB_UPDATE, verb_update },
-	{ "patch", VERB_PATCH, verb_patch },
-	{ "delete", VERB_DELETE, verb_delete },
-	{ "deletecollection", VERB_DELETECOLLECTION, verb_deletecollection },
+	{ "get", VERB_GET, verb_get },          { "list", VERB_LIST, verb_list },
+	{ "watch", VERB_WATCH, verb_watch },    { "create", VERB_CREATE, verb_create },
+	{ "update", VERB_UPDATE, verb_update }, { "patch", VERB_PATCH, verb_patch },
+	{ "delete", VERB_DELETE, verb_delete }, { "deletecollection", VERB_DELETECOLLECTION, verb_deletecollection },
 };
 
 static int find_kind(struct call *c, struct status *st)

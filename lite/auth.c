@@ -78,7 +78,7 @@ static void add_group(void *arg, const char *s, size_t len)
 }
 
 int auth_add(struct auth *a, const char *token, const char *user, const char *uid, const char *groups, usec_t expires,
-	     struct err *err)
+             struct err *err)
 {
 	struct entry e = { .expires = expires };
 	struct adding g = { .user = &e.user };

@@ -30,7 +30,7 @@ DEFINE_FREEP(struct auth, auth_free)
 
 /* groups: "a,b", or NULL. system:authenticated is added. expires: wall time, or USEC_NEVER. */
 int auth_add(struct auth *a, const char *token, const char *user, const char *uid, const char *groups, usec_t expires,
-	     struct err *err);
+             struct err *err);
 int auth_add_file(struct auth *a, const char *path, struct err *err);
 
 /* The user behind an Authorization header: anonymous when there is none, NULL (401) when it is wrong. Borrowed; valid until

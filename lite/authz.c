@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
+#include "json/json.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 
@@ -37,16 +37,15 @@ static bool has_word(yyjson_val *list, const char *word)
 	size_t i, n;
 	yyjson_val *v;
 
-	yyjson_arr_foreach(list, i, n, v)
-		if (str_eq(json_str(v), "*") || str_eq(json_str(v), word))
-			return true;
+	yyjson_arr_foreach(list, i, n, v) if (str_eq(json_str(v), "*") || str_eq(json_str(v), word)) return true;
 	return false;
 }
 
 /* "pods", "pods/status", "*\/status" */
 static bool resource_fits(yyjson_val *list, const struct access *a)
 {
-	_cleanup_free_ char *whole = str_empty(a->sub) ? mem_strdup(a->resource) : str_printf("%s/%s", a->resource, a->sub);
+	_cleanup_free_ char *whole =
+	        str_empty(a->sub) ? mem_strdup(a->resource) : str_printf("%s/%s", a->resource, a->sub);
 	_cleanup_free_ char *any = str_empty(a->sub) ? NULL : str_printf("*/%s", a->sub);
 
 	return has_word(list, whole) || (any && has_word(list, any));
@@ -57,7 +56,8 @@ static bool path_fits(yyjson_val *list, const char *path)
 	size_t i, n;
 	yyjson_val *v;
 
-	yyjson_arr_foreach(list, i, n, v) {
+	yyjson_arr_foreach(list, i, n, v)
+	{
 		const char *s = json_str(v);
 		size_t len = s ? strlen(s) : 0;
 
@@ -90,9 +90,8 @@ static bool role_allows(struct lite *l, const char *kind, const char *ns, const 
 
 	if (!doc)
 		return false;
-	yyjson_arr_foreach(json_get(yyjson_doc_get_root(doc), "rules"), k, n, rule)
-		if (rule_allows(rule, a))
-			return true;
+	yyjson_arr_foreach(json_get(yyjson_doc_get_root(doc), "rules"), k, n,
+	                   rule) if (rule_allows(rule, a)) return true;
 	return false;
 }
 
@@ -107,7 +106,8 @@ static bool is_subject(yyjson_val *s, const struct user *u, const char *binding_
 		return name && user_in_group(u, name);
 	if (!str_eq(kind, "ServiceAccount") || !name)
 		return false;
-	account = str_printf("system:serviceaccount:%s:%s", str_or(json_str(json_get(s, "namespace")), binding_ns), name);
+	account =
+	        str_printf("system:serviceaccount:%s:%s", str_or(json_str(json_get(s, "namespace")), binding_ns), name);
 	return str_eq(account, u->name);
 }
 
@@ -118,14 +118,13 @@ static bool binding_allows(struct lite *l, const struct item *i, const struct us
 	const char *ns = str_or(json_str(val_at(root, "metadata", "namespace")), "");
 	size_t k, n;
 
-	yyjson_arr_foreach(json_get(root, "subjects"), k, n, s)
-		if (is_subject(s, u, ns))
-			return role_allows(l, str_or(json_str(json_get(ref, "kind")), ""), ns,
-					   str_or(json_str(json_get(ref, "name")), ""), a);
+	yyjson_arr_foreach(json_get(root, "subjects"), k, n, s) if (is_subject(s, u, ns)) return role_allows(
+	        l, str_or(json_str(json_get(ref, "kind")), ""), ns, str_or(json_str(json_get(ref, "name")), ""), a);
 	return false;
 }
 
-static bool bindings_allow(struct lite *l, const char *plural, const char *ns, const struct user *u, const struct access *a)
+static bool bindings_allow(struct lite *l, const char *plural, const char *ns, const struct user *u,
+                           const struct access *a)
 {
 	size_t n;
 	struct item *const *span = db_span(lite_collection(l, kind_builtin(RBAC, plural)), ns, NULL, &n);
@@ -139,7 +138,8 @@ static bool bindings_allow(struct lite *l, const char *plural, const char *ns, c
 /* Asking about oneself is free. */
 static bool is_self_review(const struct access *a)
 {
-	return str_eq(a->verb, "create") && (str_eq(a->group, "authorization.k8s.io") || str_eq(a->group, "authentication.k8s.io")) &&
+	return str_eq(a->verb, "create") &&
+	       (str_eq(a->group, "authorization.k8s.io") || str_eq(a->group, "authentication.k8s.io")) &&
 	       str_starts(a->resource, "selfsubject");
 }
 
@@ -160,7 +160,9 @@ bool authz_allow(struct lite *l, const struct user *u, const struct access *a)
 
 int authz_check(struct lite *l, const struct user *u, const struct route *r, struct status *st)
 {
-	struct access a = { .verb = r->verb, .group = r->group, .resource = r->plural, .sub = r->sub, .ns = r->ns, .name = r->name };
+	struct access a = {
+		.verb = r->verb, .group = r->group, .resource = r->plural, .sub = r->sub, .ns = r->ns, .name = r->name
+	};
 	_cleanup_free_ char *what = NULL, *where = NULL;
 
 	if (!r->resource)
@@ -169,10 +171,10 @@ int authz_check(struct lite *l, const struct user *u, const struct route *r, str
 		return 0;
 	if (a.path)
 		return status_fail(st, 403, "Forbidden", &(struct status_details) { 0 },
-				   "forbidden: User \"%s\" cannot %s path \"%s\"", u->name, a.verb, a.path);
+		                   "forbidden: User \"%s\" cannot %s path \"%s\"", u->name, a.verb, a.path);
 	what = *r->sub ? str_printf("%s/%s", r->plural, r->sub) : mem_strdup(r->plural);
 	where = *r->ns ? str_printf("in the namespace \"%s\"", r->ns) : mem_strdup("at the cluster scope");
 	return status_forbidden(st, r->group, r->plural, *r->name ? r->name : NULL,
-				"User \"%s\" cannot %s resource \"%s\" in API group \"%s\" %s", u->name, a.verb, what, r->group,
-				where);
+	                        "User \"%s\" cannot %s resource \"%s\" in API group \"%s\" %s", u->name, a.verb, what,
+	                        r->group, where);
 }

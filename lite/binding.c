@@ -2,8 +2,8 @@
  *
  * Binding: a Pod gets its node, once.
  */
-#include "base/str.h"
 #include "lite/binding.h"
+#include "base/str.h"
 #include "lite/condition.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
@@ -22,8 +22,9 @@ static int check_target(yyjson_mut_val *binding, struct status *st)
 
 	/* The real server answers both with a bare 500. */
 	if (*kind && !str_eq(kind, "Node"))
-		return status_fail(st, 500, NULL, NULL, "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
-				   kind);
+		return status_fail(st, 500, NULL, NULL,
+		                   "target.kind: Unsupported value: \"%s\": supported values: \"Node\", \"<empty>\"",
+		                   kind);
 	if (str_empty(obj_str(obj_get(target, "name"))))
 		return status_fail(st, 500, NULL, NULL, "target.name: Required value");
 	return 0;
@@ -34,9 +35,11 @@ static int check_pod(yyjson_mut_val *pod, const char *name, struct status *st)
 	const char *node = obj_str(obj_at(pod, "spec", "nodeName"));
 
 	if (obj_is_set(obj_at(pod, "metadata", "deletionTimestamp")))
-		return status_conflict(st, "", kind_of(), name, "pod %s is being deleted, cannot be assigned to a host", name);
+		return status_conflict(st, "", kind_of(), name, "pod %s is being deleted, cannot be assigned to a host",
+		                       name);
 	if (!str_empty(node))
-		return status_conflict(st, "", kind_of(), name, "pod %s is already assigned to node \"%s\"", name, node);
+		return status_conflict(st, "", kind_of(), name, "pod %s is already assigned to node \"%s\"", name,
+		                       node);
 	if (obj_size(obj_at(pod, "spec", "schedulingGates")) > 0)
 		return status_conflict(st, "", kind_of(), name, "pod %s has non-empty .spec.schedulingGates", name);
 	return 0;
@@ -46,12 +49,12 @@ static void merge_texts(yyjson_mut_doc *doc, const char *key, yyjson_mut_val *mo
 {
 	yyjson_mut_val *meta = obj_get(yyjson_mut_doc_get_root(doc), "metadata");
 
-	OBJ_EACH(k, v, more)
+	OBJ_EACH (k, v, more)
 		obj_set_copy(doc, obj_make(doc, meta, key), yyjson_mut_get_str(k), v);
 }
 
 int bind_pod(struct lite *l, const char *ns, const char *name, yyjson_mut_val *binding, const struct write_options *o,
-	     struct status *st)
+             struct status *st)
 {
 	const struct kind *k = kind_builtin("", "pods");
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
@@ -66,7 +69,8 @@ int bind_pod(struct lite *l, const char *ns, const char *name, yyjson_mut_val *b
 		return r;
 	doc = reg_doc(k, old);
 	root = yyjson_mut_doc_get_root(doc);
-	r = reg_check_preconditions(k, old, root, obj_str(obj_get(meta, "uid")), obj_str(obj_get(meta, "resourceVersion")), st);
+	r = reg_check_preconditions(k, old, root, obj_str(obj_get(meta, "uid")),
+	                            obj_str(obj_get(meta, "resourceVersion")), st);
 	if (r == 0)
 		r = check_pod(root, name, st);
 	if (r < 0 || o->dry_run)

@@ -27,9 +27,11 @@ void boot_objects(struct lite *l)
 {
 	static const char *const namespaces[] = { "default", "kube-system", "kube-public", "kube-node-lease" };
 	static const char *const classes[] = {
-		"{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,\"description\":\"Used for system "
+		"{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,\"description\":\"Used for "
+		"system "
 		"critical pods that must not be moved from their current node.\"}",
-		"{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000,\"description\":\"Used for system "
+		"{\"metadata\":{\"name\":\"system-cluster-critical\"},\"value\":2000000000,\"description\":\"Used for "
+		"system "
 		"critical pods that must run in the cluster, but can be moved to another node if necessary.\"}",
 	};
 

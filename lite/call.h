@@ -7,12 +7,12 @@
 
 #include "base/buf.h"
 #include "lite/auth.h"
+#include "lite/db.h"
 #include "lite/decode.h"
 #include "lite/kinds.h"
 #include "lite/route.h"
 #include "lite/server.h"
 #include "lite/status.h"
-#include "lite/db.h"
 #include "lite/web.h"
 
 #define BODY_MAX ((size_t)3 << 20)

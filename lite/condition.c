@@ -6,7 +6,7 @@
 
 static yyjson_mut_val *find_condition(yyjson_mut_val *list, const char *type)
 {
-	ARR_EACH(c, list)
+	ARR_EACH (c, list)
 		if (str_eq(obj_str(obj_get(c, "type")), type))
 			return c;
 	return NULL;
@@ -26,14 +26,15 @@ static bool is_pod(yyjson_mut_doc *doc)
 }
 
 bool set_condition(yyjson_mut_doc *doc, const char *type, const char *status, const char *reason, const char *message,
-		   usec_t now)
+                   usec_t now)
 {
 	yyjson_mut_val *list = obj_make_arr(doc, obj_make(doc, yyjson_mut_doc_get_root(doc), "status"), "conditions");
 	yyjson_mut_val *c = find_condition(list, type);
 	bool flipped = !c || !str_eq(obj_str(obj_get(c, "status")), status);
 	char text[TIME_TEXT_MAX];
 
-	if (!flipped && str_eq(obj_str(obj_get(c, "reason")), reason) && str_eq(obj_str(obj_get(c, "message")), message))
+	if (!flipped && str_eq(obj_str(obj_get(c, "reason")), reason) &&
+	    str_eq(obj_str(obj_get(c, "message")), message))
 		return false;
 	if (!c) {
 		c = yyjson_mut_arr_add_obj(doc, list);

@@ -5,12 +5,12 @@
 
 #include "base/list.h"
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/crd_schema.h"
+#include "lite/db.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
-#include "lite/db.h"
 #include "lite/watch.h"
+#include "json/json.h"
 
 #define VERSIONS_MAX 16
 
@@ -43,7 +43,8 @@ static void serve(struct crds *c, struct definition *d, yyjson_val *crd)
 	yyjson_val *version;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(crd, "spec", "versions"), i, n, version) {
+	yyjson_arr_foreach(val_at(crd, "spec", "versions"), i, n, version)
+	{
 		const char *name = json_str(json_get(version, "name"));
 		struct kind *k = name && d->n < VERSIONS_MAX ? crd_kind_new(crd, name) : NULL;
 
@@ -90,7 +91,8 @@ static void changed(struct listener *l, struct collection *collection, const str
 struct crds *crds_new(struct lite *l)
 {
 	struct crds *c = NEW(struct crds);
-	struct collection *collection = lite_collection(l, kind_builtin("apiextensions.k8s.io", "customresourcedefinitions"));
+	struct collection *collection =
+	        lite_collection(l, kind_builtin("apiextensions.k8s.io", "customresourcedefinitions"));
 
 	c->lite = l;
 	c->listener.changed = changed;
@@ -126,7 +128,7 @@ void crd_admit(struct lite *l, yyjson_mut_doc *doc)
 	crd_set_established(doc, time_format(lite_now(l), now));
 	if (!l->control || obj_is_set(obj_get(meta, "deletionTimestamp")))
 		return;
-	ARR_EACH(f, obj_get(meta, "finalizers"))
+	ARR_EACH (f, obj_get(meta, "finalizers"))
 		found |= str_eq(obj_str(f), CRD_FINALIZER);
 	if (!found)
 		yyjson_mut_arr_add_strcpy(doc, obj_make_arr(doc, meta, "finalizers"), CRD_FINALIZER);

@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 #define RING_FIRST 64
-#define TIDY_FACTOR 4                       /* the journal may be this many times what is alive */
+#define TIDY_FACTOR 4	               /* the journal may be this many times what is alive */
 #define TIDY_LEAST ((uint64_t)8 << 20)      /* and this large anyway */
 #define RECORD_OVERHEAD 128
 
@@ -285,7 +285,7 @@ bool db_pending(const struct db *s)
 
 static void tell(struct link *listeners, const struct pending *p)
 {
-	LIST_EACH(l, listeners) {
+	LIST_EACH (l, listeners) {
 		struct listener *listener = LIST_ITEM(l, struct listener, link);
 
 		listener->changed(listener, p->collection, &p->event);
@@ -336,8 +336,9 @@ static void fill_journal(void *arg, struct journal *j)
 	journal_add(j, &(struct journal_record) { JOURNAL_START, s->rv, "", "", "", 0 });
 	while ((c = map_next(&s->collections, &i)))
 		for (size_t k = 0; k < c->n; k++)
-			journal_add(j, &(struct journal_record) { JOURNAL_PUT, c->items[k]->rv, c->name, c->items[k]->key,
-								  c->items[k]->text, c->items[k]->len });
+			journal_add(j,
+			            &(struct journal_record) { JOURNAL_PUT, c->items[k]->rv, c->name, c->items[k]->key,
+			                                       c->items[k]->text, c->items[k]->len });
 }
 
 int db_tidy(struct db *s, struct err *err)
@@ -351,7 +352,7 @@ int db_tidy(struct db *s, struct err *err)
 
 /* Records up to `start` are the state of that moment, not changes. */
 static int check_replayed(const struct db *s, const struct collection *c, const struct journal_record *record,
-			  struct err *err)
+                          struct err *err)
 {
 	bool found;
 
@@ -359,8 +360,8 @@ static int check_replayed(const struct db *s, const struct collection *c, const 
 	if (str_empty(record->collection) || str_empty(record->key))
 		return err_set(err, -EUCLEAN, "a record without a name");
 	if (record->rv <= s->start ? found || record->op != JOURNAL_PUT : record->rv <= s->rv)
-		return err_set(err, -EUCLEAN, "resourceVersion %llu of %s %s is out of order", (unsigned long long)record->rv,
-			       record->collection, record->key);
+		return err_set(err, -EUCLEAN, "resourceVersion %llu of %s %s is out of order",
+		               (unsigned long long)record->rv, record->collection, record->key);
 	if (record->op == JOURNAL_DELETE && !found)
 		return err_set(err, -EUCLEAN, "%s %s is removed but was not there", record->collection, record->key);
 	return 0;
@@ -474,7 +475,8 @@ static void undo_after(const struct collection *c, uint64_t number, struct map *
 	}
 }
 
-int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n)
+int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret,
+               size_t *ret_n)
 {
 	struct map undone = MAP_INIT;
 	struct item *const *span;

@@ -123,7 +123,8 @@ struct item *const *db_span(const struct collection *c, const char *ns, const ch
 
 /* The same as of an earlier moment: -ESTALE when the history does not reach back. The array is the caller's, the
  * objects are borrowed as above. */
-int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret, size_t *ret_n);
+int db_span_at(const struct collection *c, uint64_t rv, const char *ns, const char *from, struct item ***ret,
+               size_t *ret_n);
 
 /* The number of the first change after rv; -ESTALE when some may be missing. */
 int db_seek(const struct collection *c, uint64_t rv, uint64_t *ret_number);

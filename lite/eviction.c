@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/condition.h"
 #include "lite/eviction.h"
 #include "lite/obj.h"
@@ -14,6 +13,7 @@
 #include "lite/selector.h"
 #include "lite/subs.h"
 #include "lite/write.h"
+#include "json/json.h"
 
 #define RETRY_S 10
 #define DISRUPTED_MAX 2000
@@ -23,9 +23,9 @@ static bool pod_is_ready(yyjson_val *pod)
 	yyjson_val *c;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(pod, "status", "conditions"), i, n, c)
-		if (str_eq(json_str(json_get(c, "type")), "Ready"))
-			return str_eq(json_str(json_get(c, "status")), "True");
+	yyjson_arr_foreach(val_at(pod, "status", "conditions"), i, n,
+	                   c) if (str_eq(json_str(json_get(c, "type")),
+	                                 "Ready")) return str_eq(json_str(json_get(c, "status")), "True");
 	return false;
 }
 
@@ -44,21 +44,23 @@ static bool covers(const struct item *budget, yyjson_val *pod)
 	_cleanup_(selector_freep) struct selector *s = NULL;
 	yyjson_val *object = val_at(yyjson_doc_get_root(doc), "spec", "selector");
 
-	return object && selector_from_object(object, &s) == 0 && (!s || selector_matches(s, val_at(pod, "metadata", "labels")));
+	return object && selector_from_object(object, &s) == 0 &&
+	       (!s || selector_matches(s, val_at(pod, "metadata", "labels")));
 }
 
 static int find_budget(struct lite *l, const char *ns, yyjson_val *pod, struct item **ret, struct status *st)
 {
 	size_t n;
-	struct item *const *span = db_span(lite_collection(l, kind_builtin("policy", "poddisruptionbudgets")), ns, NULL, &n);
+	struct item *const *span =
+	        db_span(lite_collection(l, kind_builtin("policy", "poddisruptionbudgets")), ns, NULL, &n);
 
 	*ret = NULL;
 	for (size_t i = 0; i < n; i++) {
 		if (!covers(span[i], pod))
 			continue;
 		if (*ret)
-			return status_internal(
-				st, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+			return status_internal(st, "This pod has more than one PodDisruptionBudget, which the eviction "
+			                           "subresource does not support.");
 		*ret = span[i];
 	}
 	return 0;
@@ -69,7 +71,8 @@ static int refuse(struct status *st, int retry_s, const char *message)
 	_cleanup_causes_ struct causes causes = CAUSES_INIT;
 
 	causes_add_raw(&causes, "DisruptionBudget", NULL, message);
-	return status_too_many(st, &causes, retry_s, "Cannot evict pod as it would violate the pod's disruption budget.");
+	return status_too_many(st, &causes, retry_s,
+	                       "Cannot evict pod as it would violate the pod's disruption budget.");
 }
 
 /* An unhealthy Pod may go without counting, when the budget says so. */
@@ -85,7 +88,8 @@ static bool unhealthy_may_go(yyjson_mut_val *budget, yyjson_val *pod)
 }
 
 /* Takes one disruption from the budget, or says why not. */
-static int spend(struct lite *l, struct item *item, const char *pod_name, yyjson_val *pod, bool dry_run, struct status *st)
+static int spend(struct lite *l, struct item *item, const char *pod_name, yyjson_val *pod, bool dry_run,
+                 struct status *st)
 {
 	const struct kind *k = kind_builtin("policy", "poddisruptionbudgets");
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = reg_doc(k, item);
@@ -101,11 +105,13 @@ static int spend(struct lite *l, struct item *item, const char *pod_name, yyjson
 		return refuse(st, RETRY_S, text);
 	}
 	if (obj_size(obj_get(status, "disruptedPods")) > DISRUPTED_MAX)
-		return status_forbidden(st, "policy", "poddisruptionbudgets", item->name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+		return status_forbidden(
+		        st, "policy", "poddisruptionbudgets", item->name,
+		        "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
 	if (allowed <= 0) {
 		text = str_printf("The disruption budget %s needs %lld healthy pods and has %lld currently", item->name,
-				  (long long)obj_int(obj_get(status, "desiredHealthy"), 0),
-				  (long long)obj_int(obj_get(status, "currentHealthy"), 0));
+		                  (long long)obj_int(obj_get(status, "desiredHealthy"), 0),
+		                  (long long)obj_int(obj_get(status, "currentHealthy"), 0));
 		return refuse(st, 0, text);
 	}
 	if (dry_run)
@@ -116,7 +122,8 @@ static int spend(struct lite *l, struct item *item, const char *pod_name, yyjson
 	return 0;
 }
 
-int mark_disrupted(struct lite *l, const char *ns, const char *name, const char *manager, const char *reason, const char *message)
+int mark_disrupted(struct lite *l, const char *ns, const char *name, const char *manager, const char *reason,
+                   const char *message)
 {
 	const struct kind *k = kind_builtin("", "pods");
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL, *was = NULL;
@@ -140,10 +147,11 @@ static int check_uid(const char *name, yyjson_val *pod, const struct delete_opti
 	const char *uid = json_str(val_at(pod, "metadata", "uid"));
 
 	if (o->uid && !str_eq(o->uid, uid))
-		return status_conflict(st, "", "Pod", name,
-				       "the UID in the precondition (%s) does not match the UID in record (%s). The object might have "
-				       "been deleted and then recreated",
-				       o->uid, uid);
+		return status_conflict(
+		        st, "", "Pod", name,
+		        "the UID in the precondition (%s) does not match the UID in record (%s). The object might have "
+		        "been deleted and then recreated",
+		        o->uid, uid);
 	return 0;
 }
 

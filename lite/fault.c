@@ -8,18 +8,18 @@
 #include "base/list.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
 #include "lite/watch.h"
+#include "json/json.h"
 
 #define MILLION 1000000
 #define WORD_MAX 128
 #define APF_TEXT "Too many requests, please try again later.\n"
 
 enum fault_kind { LATENCY, ERROR, LOSE_ANSWER, DROP_WATCH, STALL_WATCH, EXPIRE_WATCH, COMPACT, RESTART };
-static const char *const kind_names[] = { "latency",	 "error",	 "lose-answer", "drop-watch",
-					  "stall-watch", "expire-watch", "compact",	"restart" };
+static const char *const kind_names[] = { "latency",     "error",        "lose-answer", "drop-watch",
+	                                  "stall-watch", "expire-watch", "compact",     "restart" };
 
 struct rule {
 	enum fault_kind kind;
@@ -69,7 +69,7 @@ void faults_free(struct faults *f)
 {
 	if (!f)
 		return;
-	LIST_EACH(l, &f->delayed) {
+	LIST_EACH (l, &f->delayed) {
 		struct delayed *d = LIST_ITEM(l, struct delayed, link);
 
 		warnings_done(&d->call->warnings);
@@ -159,11 +159,12 @@ static void answer_error(struct call *c, int code)
 	case 409: status_modified(&st, r->group, r->plural, r->name); break;
 	case 410: status_expired(&st, NULL, "The resourceVersion for the provided list is too old."); break;
 	case 503:
-		status_fail(&st, 503, "ServiceUnavailable", NULL, "the server is currently unable to handle the request");
+		status_fail(&st, 503, "ServiceUnavailable", NULL,
+		            "the server is currently unable to handle the request");
 		break;
 	case 504:
 		status_fail(&st, 504, "Timeout", &(struct status_details) { .group = r->group, .kind = r->plural },
-			    "Timeout: request did not complete within the allotted timeout");
+		            "Timeout: request did not complete within the allotted timeout");
 		break;
 	default: status_internal(&st, "injected fault"); break;
 	}
@@ -261,19 +262,24 @@ static int kind_of(yyjson_val *rule, enum fault_kind *ret, struct status *st)
 			*ret = (enum fault_kind)i;
 			return 0;
 		}
-	return status_bad_request(st, "kind: '%.40s' is none of latency, error, lose-answer, drop-watch, stall-watch, expire-watch, "
-				      "compact, restart", name);
+	return status_bad_request(
+	        st,
+	        "kind: '%.40s' is none of latency, error, lose-answer, drop-watch, stall-watch, expire-watch, "
+	        "compact, restart",
+	        name);
 }
 
 static int check_keys(yyjson_val *rule, struct status *st)
 {
-	static const char *const known[] = { "verb", "resource", "namespace", "user", "kind", "share", "code", "seconds", "for", "count" };
+	static const char *const known[] = { "verb",  "resource", "namespace", "user", "kind",
+		                             "share", "code",     "seconds",   "for",  "count" };
 	yyjson_val *key, *v;
 	size_t i, n;
 
 	if (!yyjson_is_obj(rule))
 		return status_bad_request(st, "a rule is not an object");
-	yyjson_obj_foreach(rule, i, n, key, v) {
+	yyjson_obj_foreach(rule, i, n, key, v)
+	{
 		bool found = false;
 
 		(void)v;
@@ -291,11 +297,13 @@ static int parse_rule(struct faults *f, yyjson_val *v, struct rule *r, struct st
 	int e;
 
 	*r = (struct rule) { .until = USEC_NEVER, .left = -1 };
-	if ((e = check_keys(v, st)) < 0 || (e = kind_of(v, &r->kind, st)) < 0 || (e = word_of(v, "verb", r->verb, st)) < 0 ||
-	    (e = word_of(v, "resource", r->resource, st)) < 0 || (e = word_of(v, "namespace", r->ns, st)) < 0 ||
-	    (e = word_of(v, "user", r->user, st)) < 0 || (e = number_of(v, "share", 1, 1, &share, st)) < 0 ||
-	    (e = number_of(v, "seconds", 0, 86400, &seconds, st)) < 0 || (e = number_of(v, "for", 0, 1e9, &life, st)) < 0 ||
-	    (e = number_of(v, "code", 500, 599, &code, st)) < 0 || (e = number_of(v, "count", 0, 1e15, &count, st)) < 0)
+	if ((e = check_keys(v, st)) < 0 || (e = kind_of(v, &r->kind, st)) < 0 ||
+	    (e = word_of(v, "verb", r->verb, st)) < 0 || (e = word_of(v, "resource", r->resource, st)) < 0 ||
+	    (e = word_of(v, "namespace", r->ns, st)) < 0 || (e = word_of(v, "user", r->user, st)) < 0 ||
+	    (e = number_of(v, "share", 1, 1, &share, st)) < 0 ||
+	    (e = number_of(v, "seconds", 0, 86400, &seconds, st)) < 0 ||
+	    (e = number_of(v, "for", 0, 1e9, &life, st)) < 0 || (e = number_of(v, "code", 500, 599, &code, st)) < 0 ||
+	    (e = number_of(v, "count", 0, 1e15, &count, st)) < 0)
 		return e;
 	r->share = (uint64_t)llround(share * MILLION);
 	r->span = (usec_t)llround(seconds * (double)USEC_SEC);
@@ -341,11 +349,12 @@ static void start_rule(struct faults *f, struct rule r)
 
 static void add_rule(struct buf *out, const struct rule *r)
 {
-	buf_printf(out, "{\"kind\":\"%s\",\"verb\":\"%s\",\"resource\":\"%s\",\"namespace\":\"%s\",\"user\":", kind_names[r->kind],
-		   r->verb, r->resource, r->ns);
+	buf_printf(out, "{\"kind\":\"%s\",\"verb\":\"%s\",\"resource\":\"%s\",\"namespace\":\"%s\",\"user\":",
+	           kind_names[r->kind], r->verb, r->resource, r->ns);
 	obj_add_quoted(out, r->user);
-	buf_printf(out, ",\"share\":%.6f,\"code\":%d,\"seconds\":%.3f,\"asked\":%llu,\"hit\":%llu}", (double)r->share / MILLION,
-		   r->code, (double)r->span / (double)USEC_SEC, (unsigned long long)r->asked, (unsigned long long)r->hit);
+	buf_printf(out, ",\"share\":%.6f,\"code\":%d,\"seconds\":%.3f,\"asked\":%llu,\"hit\":%llu}",
+	           (double)r->share / MILLION, r->code, (double)r->span / (double)USEC_SEC,
+	           (unsigned long long)r->asked, (unsigned long long)r->hit);
 }
 
 static int answer_rules(struct call *c)
@@ -378,7 +387,8 @@ static int set_rules(struct call *c, struct status *st)
 	if (json_parse_copy(text, n, &doc, &err) < 0)
 		return status_bad_request(st, "%s", err_text(&err));
 	root = yyjson_doc_get_root(doc);
-	yyjson_arr_foreach(json_get(root, "rules"), i, n, v) {
+	yyjson_arr_foreach(json_get(root, "rules"), i, n, v)
+	{
 		if (f->n + count >= FAULT_RULES_MAX)
 			return status_bad_request(st, "more than %d rules", FAULT_RULES_MAX);
 		r = parse_rule(f, v, &rules[count++], st);

@@ -10,9 +10,9 @@
 #include "base/args.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "json/patch.h"
 #include "lite/serve.h"
 #include "net/http_client.h"
+#include "json/patch.h"
 
 #define FILE_MAX 65536
 #define ANSWER_BYTES_MAX ((size_t)1 << 20)
@@ -58,15 +58,15 @@ static int ask(const char *dir, const char *method, const char *body, size_t len
 	buf_add_str(&url, "/lite/faults");
 	client = http_client_new(loop, "sunk-lite");
 	http_start(client,
-		   &(struct http_request) { .method = method,
-					    .url = buf_text(&url),
-					    .headers = { "Content-Type: application/json" },
-					    .bearer = buf_text(&token),
-					    .body = body,
-					    .body_len = len,
-					    .tls = &(struct http_tls) { .ca_pem = buf_text(&ca) },
-					    .body_max = ANSWER_BYTES_MAX },
-		   NULL, answered, &w);
+	           &(struct http_request) { .method = method,
+	                                    .url = buf_text(&url),
+	                                    .headers = { "Content-Type: application/json" },
+	                                    .bearer = buf_text(&token),
+	                                    .body = body,
+	                                    .body_len = len,
+	                                    .tls = &(struct http_tls) { .ca_pem = buf_text(&ca) },
+	                                    .body_max = ANSWER_BYTES_MAX },
+	           NULL, answered, &w);
 	loop_run(loop);
 	http_client_free(client);
 	if (w.status == 200)
@@ -143,18 +143,68 @@ int fault_main(int argc, char **argv)
 {
 	struct fault_flags f = { 0 };
 	struct arg args[] = {
-		{ .flag = "dir", .type = ARG_STRING, .value = &f.dir, .unit = "DIR", .help = "The server's directory." },
-		{ .flag = "verb", .type = ARG_STRING, .value = &f.verb, .unit = "VERB", .help = "Only calls with this verb: get, list, watch, create, update, patch, delete." },
-		{ .flag = "resource", .type = ARG_STRING, .value = &f.resource, .unit = "RESOURCE", .help = "Only this resource: pods, pods/status, leases.coordination.k8s.io." },
-		{ .flag = "namespace", .type = ARG_STRING, .value = &f.ns, .unit = "NAME", .help = "Only in this namespace." },
-		{ .flag = "user", .type = ARG_STRING, .value = &f.user, .unit = "NAME", .help = "Only calls of this user." },
-		{ .flag = "share", .type = ARG_STRING, .value = &f.share, .unit = "SHARE", .help = "Of such calls this part: 0.25. Without it all." },
-		{ .flag = "code", .type = ARG_INT, .value = &f.code, .max = 599, .unit = "CODE", .help = "For error: 409, 410, 429, 500, 503, 504." },
-		{ .flag = "seconds", .type = ARG_STRING, .value = &f.seconds, .unit = "SECONDS", .help = "How late (latency), how long (stall-watch, restart): 0.2." },
-		{ .flag = "for", .type = ARG_STRING, .value = &f.life, .unit = "SECONDS", .help = "The fault ends by itself after this long." },
-		{ .flag = "count", .type = ARG_INT, .value = &f.count, .max = INT64_MAX, .unit = "N", .help = "The fault ends after this many hits." },
-		{ .flag = "seed", .type = ARG_INT, .value = &f.seed, .max = INT64_MAX, .unit = "N", .help = "Which calls are hit follows from this." },
-		{ .flag = "list", .type = ARG_BOOL, .value = &f.list, .help = "Show the faults that are on, and how often they hit." },
+		{ .flag = "dir",
+		  .type = ARG_STRING,
+		  .value = &f.dir,
+		  .unit = "DIR",
+		  .help = "The server's directory." },
+		{ .flag = "verb",
+		  .type = ARG_STRING,
+		  .value = &f.verb,
+		  .unit = "VERB",
+		  .help = "Only calls with this verb: get, list, watch, create, update, patch, delete." },
+		{ .flag = "resource",
+		  .type = ARG_STRING,
+		  .value = &f.resource,
+		  .unit = "RESOURCE",
+		  .help = "Only this resource: pods, pods/status, leases.coordination.k8s.io." },
+		{ .flag = "namespace",
+		  .type = ARG_STRING,
+		  .value = &f.ns,
+		  .unit = "NAME",
+		  .help = "Only in this namespace." },
+		{ .flag = "user",
+		  .type = ARG_STRING,
+		  .value = &f.user,
+		  .unit = "NAME",
+		  .help = "Only calls of this user." },
+		{ .flag = "share",
+		  .type = ARG_STRING,
+		  .value = &f.share,
+		  .unit = "SHARE",
+		  .help = "Of such calls this part: 0.25. Without it all." },
+		{ .flag = "code",
+		  .type = ARG_INT,
+		  .value = &f.code,
+		  .max = 599,
+		  .unit = "CODE",
+		  .help = "For error: 409, 410, 429, 500, 503, 504." },
+		{ .flag = "seconds",
+		  .type = ARG_STRING,
+		  .value = &f.seconds,
+		  .unit = "SECONDS",
+		  .help = "How late (latency), how long (stall-watch, restart): 0.2." },
+		{ .flag = "for",
+		  .type = ARG_STRING,
+		  .value = &f.life,
+		  .unit = "SECONDS",
+		  .help = "The fault ends by itself after this long." },
+		{ .flag = "count",
+		  .type = ARG_INT,
+		  .value = &f.count,
+		  .max = INT64_MAX,
+		  .unit = "N",
+		  .help = "The fault ends after this many hits." },
+		{ .flag = "seed",
+		  .type = ARG_INT,
+		  .value = &f.seed,
+		  .max = INT64_MAX,
+		  .unit = "N",
+		  .help = "Which calls are hit follows from this." },
+		{ .flag = "list",
+		  .type = ARG_BOOL,
+		  .value = &f.list,
+		  .help = "Show the faults that are on, and how often they hit." },
 		{ .flag = "clear", .type = ARG_BOOL, .value = &f.clear, .help = "Turn all off." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &f.help, .help = "Show this." },
 	};
@@ -167,7 +217,8 @@ int fault_main(int argc, char **argv)
 		_cleanup_buf_ struct buf text = BUF(FILE_MAX);
 
 		args_help(args, ARRAY_LEN(args), &text);
-		printf("usage: sunk-lite fault --dir DIR FAULT [FLAG...]\n\nFAULT is one of latency, error, lose-answer, drop-watch, "
+		printf("usage: sunk-lite fault --dir DIR FAULT [FLAG...]\n\nFAULT is one of latency, error, "
+		       "lose-answer, drop-watch, "
 		       "stall-watch, expire-watch, compact, restart.\n\n%s",
 		       buf_text(&text));
 	} else if (r == 0) {

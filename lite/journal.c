@@ -140,7 +140,8 @@ static bool more_records(const uint8_t *p, size_t left)
 	return false;
 }
 
-static int replay_all(const uint8_t *data, size_t size, journal_replay replay, void *arg, size_t *ret_good, struct err *err)
+static int replay_all(const uint8_t *data, size_t size, journal_replay replay, void *arg, size_t *ret_good,
+                      struct err *err)
 {
 	size_t at = MAGIC_LEN, n;
 	int r;
@@ -209,7 +210,7 @@ static int replay_file(struct journal *j, journal_replay replay, void *arg, uint
 }
 
 int journal_open(const char *path, bool sync, journal_replay replay, void *arg, struct journal **ret, uint64_t *ret_cut,
-		 struct err *err)
+                 struct err *err)
 {
 	_cleanup_(journal_freep) struct journal *j = NEW(struct journal);
 	uint64_t cut = 0;

@@ -39,7 +39,7 @@ typedef int (*journal_replay)(void *arg, const struct journal_record *r, struct 
 
 /* Opens or makes the file and replays it. *ret_cut gets the bytes of a torn tail that were removed. */
 int journal_open(const char *path, bool sync, journal_replay replay, void *arg, struct journal **ret, uint64_t *ret_cut,
-		 struct err *err);
+                 struct err *err);
 void journal_free(struct journal *j); /* what was not committed is lost */
 DEFINE_FREEP(struct journal, journal_free)
 

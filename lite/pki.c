@@ -110,7 +110,8 @@ static X509 *make_cert(const char *name, EVP_PKEY *key, X509 *issuer, EVP_PKEY *
 		issuer = cert;
 	if (!X509_set_issuer_name(cert, X509_get_subject_name(issuer)) ||
 	    add_extension(cert, issuer, NID_basic_constraints, ca ? "critical,CA:TRUE" : "critical,CA:FALSE") < 0 ||
-	    add_extension(cert, issuer, NID_key_usage, ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") < 0 ||
+	    add_extension(cert, issuer, NID_key_usage,
+	                  ca ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature") < 0 ||
 	    add_extension(cert, issuer, NID_subject_key_identifier, "hash") < 0 ||
 	    add_extension(cert, issuer, NID_authority_key_identifier, "keyid") < 0 ||
 	    (!ca && add_extension(cert, issuer, NID_ext_key_usage, "serverAuth") < 0) ||
@@ -178,8 +179,9 @@ static char *alt_names(const char *address)
 	unsigned char raw[16];
 	bool ip = inet_pton(AF_INET, address, raw) == 1 || inet_pton(AF_INET6, address, raw) == 1;
 
-	return str_printf("DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:::1,%s:%s",
-			  ip ? "IP" : "DNS", address);
+	return str_printf("DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,IP:127.0.0.1,"
+	                  "IP:::1,%s:%s",
+	                  ip ? "IP" : "DNS", address);
 }
 
 int pki_open(struct pki *p, const char *dir, const char *address, struct err *err)
@@ -191,8 +193,8 @@ int pki_open(struct pki *p, const char *dir, const char *address, struct err *er
 	int r;
 
 	*p = (struct pki) { 0 };
-	r = access(cert_path, F_OK) == 0 ? load_ca(cert_path, key_path, &ca, &ca_key, err) :
-					   make_ca(cert_path, key_path, &ca, &ca_key, err);
+	r = access(cert_path, F_OK) == 0 ? load_ca(cert_path, key_path, &ca, &ca_key, err)
+	                                 : make_ca(cert_path, key_path, &ca, &ca_key, err);
 	if (r < 0)
 		return r;
 	key = EVP_EC_gen("P-256");
@@ -213,7 +215,8 @@ int pki_make(struct pki *p, const char *address, struct err *err)
 {
 	_cleanup_free_ char *names = alt_names(address);
 	_cleanup_(pkey_freep) EVP_PKEY *ca_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
-	_cleanup_(cert_freep) X509 *ca = ca_key && key ? make_cert("sunk-lite-agent-ca", ca_key, NULL, ca_key, NULL) : NULL;
+	_cleanup_(cert_freep) X509 *ca =
+	        ca_key && key ? make_cert("sunk-lite-agent-ca", ca_key, NULL, ca_key, NULL) : NULL;
 	_cleanup_(cert_freep) X509 *cert = ca ? make_cert("sunk-lite-agent", key, ca, ca_key, names) : NULL;
 
 	*p = (struct pki) { 0 };

@@ -25,7 +25,7 @@ enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 /* ---- the table ---- */
 
 struct message {
-	char *key;                   /* "package Name" */
+	char *key;	           /* "package Name" */
 	char *names[NUMBERS_MAX + 1]; /* by number; "+Type" for one that stands in JSON with the one around it */
 };
 
@@ -285,7 +285,7 @@ static void add_to_list(struct writer_ctx *c, yyjson_mut_val *list, const struct
 
 /* Reads a message of `m` into an object of `type`; for one that stands in JSON with another, that other's. */
 static void read_message(struct writer_ctx *c, const struct message *m, const struct type *type, struct input in,
-			 yyjson_mut_val *obj)
+                         yyjson_mut_val *obj)
 {
 	struct value v;
 	int r;
@@ -408,8 +408,12 @@ int proto_to_json(const struct type *type, const char *data, size_t len, char **
 	if (!m)
 		return err_set(err, -ENOTSUP, "no protobuf form of this kind is known here");
 	if (len < MAGIC_LEN || memcmp(data, MAGIC, MAGIC_LEN) != 0)
-		return err_set(err, -EINVAL, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
-	if (!read_envelope((struct input) { (const unsigned char *)data + MAGIC_LEN, (const unsigned char *)data + len }, &e) ||
+		return err_set(
+		        err, -EINVAL,
+		        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+	if (!read_envelope(
+	            (struct input) { (const unsigned char *)data + MAGIC_LEN, (const unsigned char *)data + len },
+	            &e) ||
 	    e.encoded)
 		return err_set(err, -EINVAL, "the protobuf envelope is broken");
 	obj_set(doc, root, "kind", text_of(&c, e.kind));

@@ -15,16 +15,20 @@
 #include "lite/table.h"
 #include "lite/token.h"
 
-#define INCONSISTENT                                                                                                         \
-	"The provided continue parameter is too old to display a consistent list result. You can start a new list without "  \
-	"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "     \
-	"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "     \
+#define INCONSISTENT                                                                                                   \
+	"The provided continue parameter is too old to display a consistent list result. You can start a new list "    \
+	"without "                                                                                                     \
+	"the continue parameter, or use the continue token in this response to retrieve the remainder of the "         \
+	"results. "                                                                                                    \
+	"Continuing with the provided token results in an inconsistent list - objects that were created, modified, "   \
+	"or "                                                                                                          \
 	"deleted between the time the first chunk was returned and now may show up in the list."
 
 int call_bad_rv(struct status *st, const char *text)
 {
-	return status_fail(st, 500, NULL, NULL, "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
-			   text, text);
+	return status_fail(st, 500, NULL, NULL,
+	                   "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid syntax",
+	                   text, text);
 }
 
 int call_selectors(const struct call *c, struct selector **ret_labels, struct selector **ret_fields, struct status *st)
@@ -105,7 +109,8 @@ int call_item(struct call *c, int code, const struct item *i)
 	_cleanup_buf_ struct buf out = BUF(ANSWER_MAX);
 
 	if (c->form == FORM_TABLE) {
-		buf_printf(&out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->form_version);
+		buf_printf(&out,
+		           "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->form_version);
 		call_add_meta(&out, i->rv, NULL, 0);
 		buf_add_str(&out, ",\"columnDefinitions\":");
 		table_add_columns(c->kind, &out);
@@ -161,11 +166,12 @@ static int parse_rv(const struct call *c, struct list_query *q, struct status *s
 
 	if (match && !text)
 		return invalid_match(st, CAUSE_FORBIDDEN, NULL,
-				     "resourceVersionMatch is forbidden unless resourceVersion is provided");
+		                     "resourceVersionMatch is forbidden unless resourceVersion is provided");
 	if (match && !str_eq(match, "Exact") && !str_eq(match, "NotOlderThan")) {
 		_cleanup_free_ char *quoted = str_printf("\"%s\"", match);
 
-		return invalid_match(st, CAUSE_UNSUPPORTED, quoted, "supported values: \"Exact\", \"NotOlderThan\", \"\"");
+		return invalid_match(st, CAUSE_UNSUPPORTED, quoted,
+		                     "supported values: \"Exact\", \"NotOlderThan\", \"\"");
 	}
 	q->rv = now;
 	if (!text)
@@ -173,7 +179,8 @@ static int parse_rv(const struct call *c, struct list_query *q, struct status *s
 	if (str_to_i64(text, 0, INT64_MAX, &rv) < 0)
 		return call_bad_rv(st, text);
 	if (rv == 0 && str_eq(match, "Exact"))
-		return invalid_match(st, CAUSE_FORBIDDEN, NULL, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+		return invalid_match(st, CAUSE_FORBIDDEN, NULL,
+		                     "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
 	if (rv == 0 && !match)
 		q->limit = 0; /* as from the watch cache */
 	if ((uint64_t)rv > now)
@@ -250,8 +257,9 @@ static void add_list_head(const struct call *c, struct buf *out)
 		buf_printf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", c->form_version);
 		break;
 	case FORM_PARTIAL:
-		buf_printf(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":",
-			   c->form_version);
+		buf_printf(out,
+		           "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":",
+		           c->form_version);
 		break;
 	case FORM_OBJECT:
 		kind_api_version(c->kind, version, sizeof(version));
@@ -276,7 +284,7 @@ static void add_list_open(const struct call *c, struct buf *out)
 
 /* When the field selector pins the name, there is at most one. */
 static void narrow_to_name(const struct call *c, const struct list_query *q, struct item *const **span, size_t *n,
-			   struct item **one)
+                           struct item **one)
 {
 	const char *name = q->fields && !q->at_rv ? selector_field_equals(q->fields, "metadata.name") : NULL;
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/admission.h"
 #include "lite/convert.h"
 #include "lite/defaults.h"
 #include "lite/validate.h"
+#include "json/json.h"
 
 #define GENERATE_TRIES 8
 #define GENERATE_BASE_MAX 58 /* of generateName: the name stays a valid label */
@@ -46,7 +46,8 @@ struct item *reg_get(struct lite *l, const struct kind *k, const char *ns, const
 	return db_get(lite_collection(l, k), k->namespaced ? ns : NULL, name);
 }
 
-int reg_find(struct lite *l, const struct kind *k, const char *ns, const char *name, struct item **ret, struct status *st)
+int reg_find(struct lite *l, const struct kind *k, const char *ns, const char *name, struct item **ret,
+             struct status *st)
 {
 	*ret = reg_get(l, k, ns, name);
 	return *ret ? 0 : status_not_found(st, k->group, k->plural, name);
@@ -117,8 +118,8 @@ static void set_uid(yyjson_mut_doc *doc)
 	rand_secure(u, sizeof(u));
 	u[6] = (unsigned char)((u[6] & 0x0f) | 0x40);
 	u[8] = (unsigned char)((u[8] & 0x3f) | 0x80);
-	snprintf(text, sizeof(text), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
-		 u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	snprintf(text, sizeof(text), "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+	         u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 	obj_set_str(doc, meta_of(doc), "uid", text);
 }
 
@@ -141,7 +142,7 @@ static char *stored_text(const struct kind *k, yyjson_mut_doc *doc, size_t *ret_
 
 /* Stores the final document; or, on a dry run, makes an object that is in no store. */
 static struct item *put(struct lite *l, const struct kind *k, const char *ns, const char *name, yyjson_mut_doc *doc,
-			bool dry_run)
+                        bool dry_run)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len;
@@ -187,8 +188,13 @@ static void generate_name(struct lite *l, yyjson_mut_doc *doc, const char *base)
 /* What a client sends of these does not count. */
 static void clear_system_metadata(yyjson_mut_doc *doc)
 {
-	static const char *const ours[] = { "uid",	      "resourceVersion",	    "creationTimestamp", "deletionTimestamp",
-					    "selfLink",	      "deletionGracePeriodSeconds", "generation" };
+	static const char *const ours[] = { "uid",
+		                            "resourceVersion",
+		                            "creationTimestamp",
+		                            "deletionTimestamp",
+		                            "selfLink",
+		                            "deletionGracePeriodSeconds",
+		                            "generation" };
 	yyjson_mut_val *meta = meta_of(doc);
 
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
@@ -201,7 +207,7 @@ static int check_ns(const char *ns, yyjson_mut_doc *doc, struct status *st)
 
 	if (!str_empty(given) && !str_eq(given, ns))
 		return status_bad_request(
-			st, "the namespace of the provided object does not match the namespace sent on the request");
+		        st, "the namespace of the provided object does not match the namespace sent on the request");
 	return 0;
 }
 
@@ -230,7 +236,7 @@ static struct writer writer_of(struct lite *l, const char *sub, const struct wri
 
 /* The rest of a create, once the name is settled. `applied`: managedFields are kept by apply. */
 static int create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_doc *doc, bool applied,
-		  const struct write_options *o, struct item **ret, struct status *st)
+                  const struct write_options *o, struct item **ret, struct status *st)
 {
 	struct writer by = writer_of(l, NULL, o);
 	const char *name;
@@ -261,8 +267,8 @@ static int create(struct lite *l, const struct kind *k, const char *ns, yyjson_m
 	return 0;
 }
 
-int reg_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_doc *doc_, const struct write_options *o,
-	       struct item **ret, struct status *st)
+int reg_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_doc *doc_,
+               const struct write_options *o, struct item **ret, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = doc_;
 	int r;
@@ -282,16 +288,17 @@ int reg_create(struct lite *l, const struct kind *k, const char *ns, yyjson_mut_
 /* ---- update ---- */
 
 int reg_check_preconditions(const struct kind *k, const struct item *old, yyjson_mut_val *old_root, const char *uid,
-			    const char *rv, struct status *st)
+                            const char *rv, struct status *st)
 {
 	const char *real = obj_str(obj_at(old_root, "metadata", "uid"));
 	char text[24];
 
 	if (!str_empty(uid) && !str_eq(uid, real))
-		return status_conflict(st, k->group, k->plural, old->name,
-				       "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
-				       "AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
-				       k->plural, old->key, uid, real);
+		return status_conflict(
+		        st, k->group, k->plural, old->name,
+		        "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
+		        "AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		        k->plural, old->key, uid, real);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)old->rv);
 	if (!str_empty(rv) && !str_eq(rv, "0") && !str_eq(rv, text))
 		return status_modified(st, k->group, k->plural, old->name);
@@ -302,7 +309,7 @@ int reg_check_preconditions(const struct kind *k, const struct item *old, yyjson
 static bool needs_rv(const struct kind *k)
 {
 	static const char *const plurals[] = { "leases", "poddisruptionbudgets", "customresourcedefinitions",
-					       "priorityclasses" };
+		                               "priorityclasses" };
 
 	for (size_t i = 0; i < ARRAY_LEN(plurals); i++)
 		if (str_eq(k->plural, plurals[i]))
@@ -316,11 +323,14 @@ static bool may_go(yyjson_mut_doc *doc)
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *meta = obj_get(root, "metadata");
 
 	return obj_is_set(obj_get(meta, "deletionTimestamp")) &&
-	       obj_int(obj_get(meta, "deletionGracePeriodSeconds"), 0) == 0 && obj_size(obj_get(meta, "finalizers")) == 0 &&
-	       (!str_eq(obj_str(obj_get(root, "kind")), "Namespace") || obj_size(obj_at(root, "spec", "finalizers")) == 0);
+	       obj_int(obj_get(meta, "deletionGracePeriodSeconds"), 0) == 0 &&
+	       obj_size(obj_get(meta, "finalizers")) == 0 &&
+	       (!str_eq(obj_str(obj_get(root, "kind")), "Namespace") ||
+	        obj_size(obj_at(root, "spec", "finalizers")) == 0);
 }
 
-static struct item *replace(struct lite *l, const struct kind *k, const struct item *old, yyjson_mut_doc *doc, bool dry_run)
+static struct item *replace(struct lite *l, const struct kind *k, const struct item *old, yyjson_mut_doc *doc,
+                            bool dry_run)
 {
 	_cleanup_free_ char *ns = mem_strndup(old->key, old->ns_len);
 
@@ -342,7 +352,8 @@ void reg_replace(struct lite *l, const struct kind *k, const struct item *old, y
 
 /* The common end of PUT and PATCH. `was` is the old document in the same form. */
 static int update(struct lite *l, const struct kind *k, const char *sub, struct item *old, yyjson_mut_val *was,
-		  yyjson_mut_doc *doc, bool applied, const struct write_options *o, struct item **ret, struct status *st)
+                  yyjson_mut_doc *doc, bool applied, const struct write_options *o, struct item **ret,
+                  struct status *st)
 {
 	struct writer by = writer_of(l, sub, o);
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
@@ -373,8 +384,8 @@ static int check_url_name(yyjson_mut_doc *doc, const char *name, struct status *
 	if (str_empty(given))
 		return status_bad_request(st, "name must be provided");
 	if (!str_eq(given, name))
-		return status_bad_request(st, "the name of the object (%s) does not match the name on the URL (%s)", given,
-					  name);
+		return status_bad_request(st, "the name of the object (%s) does not match the name on the URL (%s)",
+		                          given, name);
 	return 0;
 }
 
@@ -386,8 +397,9 @@ static int missing_rv(const struct kind *k, const char *name, struct status *st)
 	return status_invalid(st, k->group, k->kind, name, &causes);
 }
 
-int reg_update(struct lite *l, const struct kind *k, const char *sub, const char *ns, const char *name, yyjson_mut_doc *doc_,
-	       const struct write_options *o, struct item **ret, bool *ret_created, struct status *st)
+int reg_update(struct lite *l, const struct kind *k, const char *sub, const char *ns, const char *name,
+               yyjson_mut_doc *doc_, const struct write_options *o, struct item **ret, bool *ret_created,
+               struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = doc_, *was = NULL;
 	struct item *old = reg_get(l, k, ns, name);
@@ -433,7 +445,7 @@ static int parse_patch(enum patch_type type, const char *text, size_t len, yyjso
 }
 
 static int patch_doc(struct lite *l, const struct kind *k, const char *sub, yyjson_mut_doc *doc, enum patch_type type,
-		     yyjson_val *patch, const struct write_options *o, struct status *st)
+                     yyjson_val *patch, const struct write_options *o, struct status *st)
 {
 	struct writer by = writer_of(l, sub, o);
 
@@ -463,7 +475,7 @@ static yyjson_mut_doc *empty_object(const struct kind *k, const char *ns, const 
 }
 
 static int apply_new(struct lite *l, const struct kind *k, const char *ns, const char *name, yyjson_val *patch,
-		     const struct write_options *o, struct item **ret, struct status *st)
+                     const struct write_options *o, struct item **ret, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = empty_object(k, ns, name);
 	int r;
@@ -482,9 +494,9 @@ static int apply_new(struct lite *l, const struct kind *k, const char *ns, const
 	return create(l, k, ns, doc, true, o, ret, st);
 }
 
-int reg_patch(struct lite *l, const struct kind *k, const char *sub, const char *ns, const char *name, enum patch_type type,
-	      const char *text, size_t len, const struct write_options *o, struct item **ret, bool *ret_created,
-	      struct status *st)
+int reg_patch(struct lite *l, const struct kind *k, const char *sub, const char *ns, const char *name,
+              enum patch_type type, const char *text, size_t len, const struct write_options *o, struct item **ret,
+              bool *ret_created, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL, *was = NULL;
 	_cleanup_doc_ yyjson_doc *patch = NULL;
@@ -513,7 +525,7 @@ int reg_patch(struct lite *l, const struct kind *k, const char *sub, const char 
 		return r;
 	meta = meta_of(doc);
 	r = reg_check_preconditions(k, old, yyjson_mut_doc_get_root(was), obj_str(obj_get(meta, "uid")),
-				    obj_str(obj_get(meta, "resourceVersion")), st);
+	                            obj_str(obj_get(meta, "resourceVersion")), st);
 	if (r < 0)
 		return r;
 	return update(l, k, sub, old, yyjson_mut_doc_get_root(was), doc, type == PATCH_APPLY, o, ret, st);
@@ -523,7 +535,7 @@ int reg_patch(struct lite *l, const struct kind *k, const char *sub, const char 
 
 static bool has_finalizer(yyjson_mut_val *meta, const char *name)
 {
-	ARR_EACH(f, obj_get(meta, "finalizers"))
+	ARR_EACH (f, obj_get(meta, "finalizers"))
 		if (str_eq(obj_str(f), name))
 			return true;
 	return false;
@@ -545,7 +557,7 @@ static bool remove_finalizer(yyjson_mut_doc *doc, const char *name)
 
 	if (!has_finalizer(meta, name))
 		return false;
-	ARR_EACH(f, list)
+	ARR_EACH (f, list)
 		if (!str_eq(obj_str(f), name))
 			yyjson_mut_arr_append(kept, obj_copy(doc, f));
 	if (obj_size(kept) > 0)
@@ -573,17 +585,18 @@ static bool set_propagation(yyjson_mut_doc *doc, enum propagation p)
 	return changed;
 }
 
-static int delete_conflict(const struct kind *k, const char *name, const char *what, const char *asked, const char *real,
-			   struct status *st)
+static int delete_conflict(const struct kind *k, const char *name, const char *what, const char *asked,
+                           const char *real, struct status *st)
 {
-	return status_conflict(st, "", k->kind, name,
-			       "the %s in the precondition (%s) does not match the %s in record (%s). The object might have "
-			       "been %s",
-			       what, asked, what, real, str_eq(what, "UID") ? "deleted and then recreated" : "modified");
+	return status_conflict(
+	        st, "", k->kind, name,
+	        "the %s in the precondition (%s) does not match the %s in record (%s). The object might have "
+	        "been %s",
+	        what, asked, what, real, str_eq(what, "UID") ? "deleted and then recreated" : "modified");
 }
 
-static int check_delete(const struct kind *k, const struct item *old, yyjson_mut_val *root, const struct delete_options *o,
-			struct status *st)
+static int check_delete(const struct kind *k, const struct item *old, yyjson_mut_val *root,
+                        const struct delete_options *o, struct status *st)
 {
 	const char *uid = obj_str(obj_at(root, "metadata", "uid"));
 	char rv[24];
@@ -603,7 +616,8 @@ static int64_t grace_of(const struct kind *k, yyjson_mut_val *root, const struct
 
 	if (!str_eq(k->kind, "Pod") || !str_empty(k->group))
 		return 0;
-	if (str_empty(obj_str(obj_at(root, "spec", "nodeName"))) || str_eq(phase, "Succeeded") || str_eq(phase, "Failed"))
+	if (str_empty(obj_str(obj_at(root, "spec", "nodeName"))) || str_eq(phase, "Succeeded") ||
+	    str_eq(phase, "Failed"))
 		return 0;
 	if (o->grace_s >= 0)
 		return o->grace_s;
@@ -649,7 +663,7 @@ static bool held_by_finalizers(const struct kind *k, yyjson_mut_val *root)
 }
 
 int reg_delete(struct lite *l, const struct kind *k, const char *ns, const char *name, const struct delete_options *o,
-	       struct item **ret, bool *ret_gone, struct status *st)
+               struct item **ret, bool *ret_gone, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL;
 	struct item *old = NULL;

@@ -21,12 +21,12 @@ static void answer_access(struct call *c, yyjson_mut_doc *doc, yyjson_mut_val *s
 	yyjson_mut_val *spec = obj_get(yyjson_mut_doc_get_root(doc), "spec");
 	yyjson_mut_val *resource = obj_get(spec, "resourceAttributes"), *path = obj_get(spec, "nonResourceAttributes");
 	struct access a = { .verb = text_at(resource ? resource : path, "verb"),
-			    .group = text_at(resource, "group"),
-			    .resource = text_at(resource, "resource"),
-			    .sub = text_at(resource, "subresource"),
-			    .ns = text_at(resource, "namespace"),
-			    .name = text_at(resource, "name"),
-			    .path = resource ? NULL : text_at(path, "path") };
+		            .group = text_at(resource, "group"),
+		            .resource = text_at(resource, "resource"),
+		            .sub = text_at(resource, "subresource"),
+		            .ns = text_at(resource, "namespace"),
+		            .name = text_at(resource, "name"),
+		            .path = resource ? NULL : text_at(path, "path") };
 
 	obj_set_bool(doc, status, "allowed", authz_allow(c->lite, c->user, &a));
 }

@@ -9,8 +9,8 @@
 static const struct {
 	const char *method, *one, *many;
 } verbs[] = {
-	{ "GET", "get", "list" },	{ "HEAD", "get", "list" },   { "POST", "create", "create" },
-	{ "PUT", "update", "update" },	{ "PATCH", "patch", "patch" }, { "DELETE", "delete", "deletecollection" },
+	{ "GET", "get", "list" },      { "HEAD", "get", "list" },     { "POST", "create", "create" },
+	{ "PUT", "update", "update" }, { "PATCH", "patch", "patch" }, { "DELETE", "delete", "deletecollection" },
 };
 
 static const char *verb_of(const char *method, bool many, bool watch)
@@ -26,9 +26,9 @@ static const char *verb_of(const char *method, bool many, bool watch)
 
 static const char *plain_verb(const char *method)
 {
-	static const char *const names[][2] = { { "GET", "get" },     { "HEAD", "head" },   { "POST", "post" },
-						{ "PUT", "put" },     { "PATCH", "patch" }, { "DELETE", "delete" },
-						{ "OPTIONS", "options" } };
+	static const char *const names[][2] = { { "GET", "get" },        { "HEAD", "head" },   { "POST", "post" },
+		                                { "PUT", "put" },        { "PATCH", "patch" }, { "DELETE", "delete" },
+		                                { "OPTIONS", "options" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_eq(names[i][0], method))

@@ -14,7 +14,7 @@ struct route {
 	char text[ROUTE_PATH_MAX]; /* what the others point into */
 	bool resource;             /* a path of the resource API; else only `path` counts */
 	const char *path;
-	const char *verb;  /* "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; of other
+	const char *verb; /* "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; of other
 	                      paths the method in lower case */
 	const char *group; /* "" = core */
 	const char *version, *plural;

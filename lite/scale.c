@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/crd_schema.h"
 #include "lite/obj.h"
 #include "lite/registry.h"
 #include "lite/selector.h"
 #include "lite/subs.h"
 #include "lite/write.h"
+#include "json/json.h"
 
 #define PATH_PARTS_MAX 8
 
@@ -101,7 +101,7 @@ static int invalid_replicas(const char *name, int64_t value, struct status *st)
 }
 
 static int write_scale(struct call *c, struct item *old, yyjson_mut_doc *scale, const struct write_options *o,
-		       struct status *st)
+                       struct status *st)
 {
 	_cleanup_(item_unrefp) struct item *i = NULL;
 	struct scale_paths p = paths_of(c->kind);
@@ -112,8 +112,9 @@ static int write_scale(struct call *c, struct item *old, yyjson_mut_doc *scale, 
 	int r;
 
 	doc = reg_doc(c->kind, old);
-	r = reg_check_preconditions(c->kind, old, yyjson_mut_doc_get_root(doc), obj_str(obj_at(root, "metadata", "uid")),
-				    obj_str(obj_at(root, "metadata", "resourceVersion")), st);
+	r = reg_check_preconditions(c->kind, old, yyjson_mut_doc_get_root(doc),
+	                            obj_str(obj_at(root, "metadata", "uid")),
+	                            obj_str(obj_at(root, "metadata", "resourceVersion")), st);
 	if (r == 0 && replicas < 0)
 		r = invalid_replicas(c->route.name, replicas, st);
 	if (r < 0) {
@@ -139,11 +140,13 @@ static int patched(struct call *c, const struct item *old, yyjson_mut_doc **ret,
 	if (r < 0)
 		return r;
 	text = xch_body(c->x, &len);
-	r = type == PATCH_APPLY ? yaml_parse(text, len, "patch", &patch, &err) : json_parse_copy(text, len, &patch, &err);
+	r = type == PATCH_APPLY ? yaml_parse(text, len, "patch", &patch, &err)
+	                        : json_parse_copy(text, len, &patch, &err);
 	if (r < 0)
 		return status_bad_request(st, "error decoding patch: %s", err_text(&err));
 	doc = scale_doc(c->kind, old);
-	r = type == PATCH_JSON ? patch_json(doc, yyjson_doc_get_root(patch), st) : patch_merge(doc, yyjson_doc_get_root(patch), st);
+	r = type == PATCH_JSON ? patch_json(doc, yyjson_doc_get_root(patch), st)
+	                       : patch_merge(doc, yyjson_doc_get_root(patch), st);
 	if (r == 0)
 		*ret = TAKE_PTR(doc);
 	return r;
@@ -164,7 +167,7 @@ int sub_scale(struct call *c, struct status *st)
 		return answer(c, old);
 	r = write_options(c, false, &o, manager, st);
 	if (r == 0)
-		r = str_eq(c->route.verb, "patch") ? patched(c, old, &scale, st) :
-						     write_body(c, c->kind, c->sub, o.validation, &scale, st);
+		r = str_eq(c->route.verb, "patch") ? patched(c, old, &scale, st)
+		                                   : write_body(c, c->kind, c->sub, o.validation, &scale, st);
 	return r < 0 ? r : write_scale(c, old, scale, &o, st);
 }

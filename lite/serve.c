@@ -22,11 +22,11 @@
 #include "lite/boot.h"
 #include "lite/control/control.h"
 #include "lite/crd.h"
+#include "lite/db.h"
 #include "lite/fault.h"
 #include "lite/log.h"
 #include "lite/pki.h"
 #include "lite/server.h"
-#include "lite/db.h"
 #include "lite/watch.h"
 
 #define FILE_MAX 65536
@@ -159,13 +159,13 @@ static uint16_t port_wish(const struct server *s)
 static int open_web(struct server *s, struct err *err)
 {
 	struct web_options o = { .address = s->set.address,
-				 .port = port_wish(s),
-				 .cert_pem = s->pki.cert_pem,
-				 .key_pem = s->pki.key_pem,
-				 .body_max = BODY_MAX,
-				 .handle = api_handle,
-				 .settle = api_settle,
-				 .arg = &s->lite };
+		                 .port = port_wish(s),
+		                 .cert_pem = s->pki.cert_pem,
+		                 .key_pem = s->pki.key_pem,
+		                 .body_max = BODY_MAX,
+		                 .handle = api_handle,
+		                 .settle = api_settle,
+		                 .arg = &s->lite };
 	_cleanup_free_ char *path = in_dir(s, "port");
 	char text[16];
 	int r;
@@ -197,10 +197,10 @@ static int write_kubeconfig(const struct server *s, const char *token, struct er
 
 	str_add_base64(&ca, s->pki.ca_pem, strlen(s->pki.ca_pem));
 	buf_printf(&text,
-		   "apiVersion: v1\nkind: Config\nclusters:\n- name: lite\n  cluster:\n    server: %s\n"
-		   "    certificate-authority-data: %s\nusers:\n- name: admin\n  user:\n    token: %s\n"
-		   "contexts:\n- name: lite\n  context:\n    cluster: lite\n    user: admin\ncurrent-context: lite\n",
-		   url, buf_text(&ca), token);
+	           "apiVersion: v1\nkind: Config\nclusters:\n- name: lite\n  cluster:\n    server: %s\n"
+	           "    certificate-authority-data: %s\nusers:\n- name: admin\n  user:\n    token: %s\n"
+	           "contexts:\n- name: lite\n  context:\n    cluster: lite\n    user: admin\ncurrent-context: lite\n",
+	           url, buf_text(&ca), token);
 	r = write_file(path, buf_text(&text), text.len, 0600, err);
 	if (r < 0)
 		return r;
@@ -227,7 +227,7 @@ static int open_store(struct server *s, struct err *err)
 	r = db_open_journal(l->db, path, s->set.sync, &cut, err);
 	if (r == 0 && cut > 0)
 		log_warn("%s ended in the middle of a change that was never answered: %llu bytes cut off", path,
-			 (unsigned long long)cut);
+		         (unsigned long long)cut);
 	return r;
 }
 
@@ -272,7 +272,8 @@ static int open_server(struct server *s, struct err *err)
 	if (!lite_commit(l))
 		return err_set(err, -EIO, "the journal cannot be written");
 	if (!s->set.no_controllers)
-		l->control = control_new(l, &(struct control_options) { .node_grace = s->set.node_grace, .ca_pem = s->pki.ca_pem });
+		l->control = control_new(
+		        l, &(struct control_options) { .node_grace = s->set.node_grace, .ca_pem = s->pki.ca_pem });
 	r = open_web(s, err);
 	if (r < 0)
 		return r;
@@ -329,7 +330,7 @@ static int run(struct settings *set, bool *ret_again)
 		_cleanup_free_ char *url = url_of(&s);
 
 		log_info("serving at %s, %zu kinds, resourceVersion %llu", url, s.lite.kinds.n,
-			 (unsigned long long)s.lite.db->rv);
+		         (unsigned long long)s.lite.db->rv);
 		loop_run(s.lite.loop);
 		if (s.lite.failed)
 			r = -EIO;
@@ -351,15 +352,50 @@ int serve_main(int argc, char **argv)
 	struct settings set = { .address = mem_strdup("127.0.0.1"), .node_grace = 40 * USEC_SEC };
 	bool help = false, again = true;
 	struct arg args[] = {
-		{ .flag = "dir", .type = ARG_STRING, .value = &set.dir, .unit = "DIR", .help = "Where state, keys and the kubeconfig live; made when missing." },
-		{ .flag = "address", .type = ARG_STRING, .value = &set.address, .unit = "ADDRESS", .help = "Address to listen on." },
-		{ .flag = "port", .type = ARG_INT, .value = &set.port, .max = 65535, .unit = "PORT", .help = "Port to listen on; 0 takes the one of the last run, or any free one." },
-		{ .flag = "tokens", .type = ARG_STRING, .value = &set.tokens, .unit = "FILE", .help = "More users: lines of token,user,uid,\"group1,group2\"." },
-		{ .flag = "no-journal", .type = ARG_BOOL, .value = &set.no_journal, .help = "Keep nothing on disk: a restart begins empty." },
-		{ .flag = "sync", .type = ARG_BOOL, .value = &set.sync, .help = "Answer a write only when it is on the disk, not just with the kernel: survives a power cut." },
-		{ .flag = "no-controllers", .type = ARG_BOOL, .value = &set.no_controllers, .help = "The API alone: no scheduler, no garbage collection, no workloads." },
-		{ .flag = "node-grace", .type = ARG_DURATION, .value = &set.node_grace, .help = "A Node whose lease was not renewed for this long is no longer known to be ready; 0 never." },
-		{ .flag = "seed", .type = ARG_INT, .value = &set.seed, .max = INT64_MAX, .unit = "N", .help = "Seed of generated names; 0 draws one." },
+		{ .flag = "dir",
+		  .type = ARG_STRING,
+		  .value = &set.dir,
+		  .unit = "DIR",
+		  .help = "Where state, keys and the kubeconfig live; made when missing." },
+		{ .flag = "address",
+		  .type = ARG_STRING,
+		  .value = &set.address,
+		  .unit = "ADDRESS",
+		  .help = "Address to listen on." },
+		{ .flag = "port",
+		  .type = ARG_INT,
+		  .value = &set.port,
+		  .max = 65535,
+		  .unit = "PORT",
+		  .help = "Port to listen on; 0 takes the one of the last run, or any free one." },
+		{ .flag = "tokens",
+		  .type = ARG_STRING,
+		  .value = &set.tokens,
+		  .unit = "FILE",
+		  .help = "More users: lines of token,user,uid,\"group1,group2\"." },
+		{ .flag = "no-journal",
+		  .type = ARG_BOOL,
+		  .value = &set.no_journal,
+		  .help = "Keep nothing on disk: a restart begins empty." },
+		{ .flag = "sync",
+		  .type = ARG_BOOL,
+		  .value = &set.sync,
+		  .help = "Answer a write only when it is on the disk, not just with the kernel: survives a power "
+		          "cut." },
+		{ .flag = "no-controllers",
+		  .type = ARG_BOOL,
+		  .value = &set.no_controllers,
+		  .help = "The API alone: no scheduler, no garbage collection, no workloads." },
+		{ .flag = "node-grace",
+		  .type = ARG_DURATION,
+		  .value = &set.node_grace,
+		  .help = "A Node whose lease was not renewed for this long is no longer known to be ready; 0 never." },
+		{ .flag = "seed",
+		  .type = ARG_INT,
+		  .value = &set.seed,
+		  .max = INT64_MAX,
+		  .unit = "N",
+		  .help = "Seed of generated names; 0 draws one." },
 		{ .flag = "verbose", .type = ARG_BOOL, .value = &set.verbose, .help = "Log more." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &help, .help = "Show this." },
 	};
@@ -372,12 +408,15 @@ int serve_main(int argc, char **argv)
 		_cleanup_buf_ struct buf text = BUF(1 << 16);
 
 		args_help(args, ARRAY_LEN(args), &text);
-		printf("usage: sunk-lite serve --dir DIR [FLAG...]\n\nServes a small Kubernetes API from one process.\n\n%s", buf_text(&text));
+		printf("usage: sunk-lite serve --dir DIR [FLAG...]\n\nServes a small Kubernetes API from one "
+		       "process.\n\n%s",
+		       buf_text(&text));
 		args_done(args, ARRAY_LEN(args));
 		return 0;
 	}
 	if (r == 0 && (n_rest > 0 || !set.dir))
-		r = err_set(&err, -EINVAL, n_rest > 0 ? "'%s' is no flag" : "--dir is needed", n_rest > 0 ? rest[0] : "");
+		r = err_set(&err, -EINVAL, n_rest > 0 ? "'%s' is no flag" : "--dir is needed",
+		            n_rest > 0 ? rest[0] : "");
 	if (r < 0) {
 		fprintf(stderr, "sunk-lite serve: %s\n", err_text(&err));
 		args_done(args, ARRAY_LEN(args));

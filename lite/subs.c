@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct call *c, struct status *st);
 } subs[] = {
-	{ "binding", sub_binding }, { "eviction", sub_eviction }, { "scale", sub_scale },
+	{ "binding", sub_binding },   { "eviction", sub_eviction }, { "scale", sub_scale },
 	{ "finalize", sub_finalize }, { "log", sub_log },
 };
 
@@ -36,7 +36,7 @@ int sub_finalize(struct call *c, struct status *st)
 		return r;
 	doc = reg_doc(c->kind, old);
 	obj_set_copy(doc, obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"), "finalizers",
-		     obj_at(yyjson_mut_doc_get_root(body), "spec", "finalizers"));
+	             obj_at(yyjson_mut_doc_get_root(body), "spec", "finalizers"));
 	reg_replace(c->lite, c->kind, old, TAKE_PTR(doc), &i);
 	return call_item(c, 200, i);
 }

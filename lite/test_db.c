@@ -15,7 +15,7 @@ static void put(struct collection *t, const char *ns, const char *name, const ch
 {
 	char text[200];
 	int n = snprintf(text, sizeof(text), "{\"rv\":\"%llu\",\"v\":\"%s\"}", (unsigned long long)db_next_rv(t->db),
-			 value);
+	                 value);
 
 	db_put(t, ns, name, text, (size_t)n);
 }
@@ -148,7 +148,7 @@ static void see(struct listener *l, struct collection *t, const struct event *e)
 	struct seen *s = CONTAINER_OF(l, struct seen, listener);
 
 	snprintf(s->text + strlen(s->text), sizeof(s->text) - strlen(s->text), "%s:%d:%s:%llu%s ", t->name, e->change,
-		 e->item->key, (unsigned long long)e->rv, e->prev ? "" : "!");
+	         e->item->key, (unsigned long long)e->rv, e->prev ? "" : "!");
 }
 
 static void test_listeners_hear_of_changes_at_commit_and_not_before(void **state)
@@ -355,9 +355,9 @@ static void test_a_grown_journal_is_rewritten_and_says_the_same(void **state)
 #define ON_DISK(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(TEST(objects_come_in_order_of_their_keys), TEST(a_list_of_an_earlier_moment_undoes_later_changes),
-	  TEST(history_is_bounded_and_knows_what_it_lost), TEST(history_is_bounded_in_bytes),
-	  TEST(listeners_hear_of_changes_at_commit_and_not_before),
-	  TEST(a_commit_larger_than_the_history_still_tells_everything),
-	  ON_DISK(a_restart_finds_everything_with_its_history), ON_DISK(a_torn_tail_is_cut_at_every_byte),
-	  ON_DISK(damage_in_the_middle_is_an_error), ON_DISK(a_foreign_file_is_refused),
-	  ON_DISK(a_grown_journal_is_rewritten_and_says_the_same))
+          TEST(history_is_bounded_and_knows_what_it_lost), TEST(history_is_bounded_in_bytes),
+          TEST(listeners_hear_of_changes_at_commit_and_not_before),
+          TEST(a_commit_larger_than_the_history_still_tells_everything),
+          ON_DISK(a_restart_finds_everything_with_its_history), ON_DISK(a_torn_tail_is_cut_at_every_byte),
+          ON_DISK(damage_in_the_middle_is_an_error), ON_DISK(a_foreign_file_is_refused),
+          ON_DISK(a_grown_journal_is_rewritten_and_says_the_same))

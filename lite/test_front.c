@@ -24,8 +24,8 @@ static const char *route_text(const char *method, const char *path, bool watch)
 	if (!r.resource)
 		snprintf(text, sizeof(text), "%s %s", r.verb, r.path);
 	else
-		snprintf(text, sizeof(text), "%s %s/%s/%s ns=%s name=%s sub=%s", r.verb, r.group, r.version, r.plural, r.ns, r.name,
-			 r.sub);
+		snprintf(text, sizeof(text), "%s %s/%s/%s ns=%s name=%s sub=%s", r.verb, r.group, r.version, r.plural,
+		         r.ns, r.name, r.sub);
 	return text;
 }
 
@@ -45,7 +45,8 @@ static void test_paths_and_methods_say_what_is_asked(void **state)
 		{ "GET", "/api/v1/namespaces/a", "get /v1/namespaces ns= name=a sub=" },
 		{ "PUT", "/api/v1/namespaces/a/finalize", "update /v1/namespaces ns= name=a sub=finalize" },
 		{ "PUT", "/api/v1/namespaces/a/status", "update /v1/namespaces ns= name=a sub=status" },
-		{ "DELETE", "/apis/apps/v1/namespaces/a/deployments", "deletecollection apps/v1/deployments ns=a name= sub=" },
+		{ "DELETE", "/apis/apps/v1/namespaces/a/deployments",
+		  "deletecollection apps/v1/deployments ns=a name= sub=" },
 		{ "DELETE", "/apis/apps/v1/namespaces/a/deployments/d", "delete apps/v1/deployments ns=a name=d sub=" },
 		{ "HEAD", "/api/v1/nodes", "list /v1/nodes ns= name= sub=" },
 		{ "GET", "/healthz", "get /healthz" },
@@ -70,7 +71,8 @@ static void test_a_path_without_end_is_refused(void **state)
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
 	assert_string_equal(route_text("GET", path, false), "too long");
-	assert_string_equal(route_text("GET", "/api/v1/a/b/c/d/e/f/g/h/i/j/k/l/m", false), "get /api/v1/a/b/c/d/e/f/g/h/i/j/k/l/m");
+	assert_string_equal(route_text("GET", "/api/v1/a/b/c/d/e/f/g/h/i/j/k/l/m", false),
+	                    "get /api/v1/a/b/c/d/e/f/g/h/i/j/k/l/m");
 }
 
 static void test_the_first_form_we_can_serve_is_taken(void **state)
@@ -88,13 +90,15 @@ static void test_the_first_form_we_can_serve_is_taken(void **state)
 		{ "application/vnd.kubernetes.protobuf,application/json", true, "", "" },
 		{ "application/vnd.kubernetes.protobuf", false, "", "" },
 		{ "text/xml", false, "", "" },
-		{ "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", true,
-		  "Table", "v1" },
+		{ "application/json;as=Table;v=v1;g=meta.k8s.io,application/"
+		  "json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+		  true, "Table", "v1" },
 		{ "application/json;as=Table;v=v9;g=meta.k8s.io, application/json", true, "", "" },
 		{ "application/json;as=Table;v=v9;g=meta.k8s.io", false, "", "" },
-		{ "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", true, "PartialObjectMetadataList", "v1" },
-		{ "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json", true, "APIGroupDiscoveryList",
-		  "v2" },
+		{ "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", true, "PartialObjectMetadataList",
+		  "v1" },
+		{ "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json", true,
+		  "APIGroupDiscoveryList", "v2" },
 	};
 	struct accept a;
 
@@ -124,7 +128,8 @@ static void test_continue_tokens_are_the_real_servers(void **state)
 	assert_int_equal(token_parse(old, &t, NULL), 0);
 	assert_int_equal(t.rv, -1);
 	/* One that the real server made, without the leading slash. */
-	assert_int_equal(token_parse("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiYzJcdTAwMDAifQ", &t, NULL), 0);
+	assert_int_equal(token_parse("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiYzJcdTAwMDAifQ", &t, NULL),
+	                 0);
 	assert_string_equal(t.after, "c2");
 	assert_int_equal(t.rv, -1);
 }
@@ -194,6 +199,6 @@ static void test_users_come_from_a_file_of_tokens(void **state)
 }
 
 TEST_MAIN(TEST(paths_and_methods_say_what_is_asked), TEST(a_path_without_end_is_refused),
-	  TEST(the_first_form_we_can_serve_is_taken), TEST(continue_tokens_are_the_real_servers),
-	  TEST(bad_continue_tokens_are_refused_in_the_real_servers_words), TEST(tokens_say_who_asks),
-	  TEST(users_come_from_a_file_of_tokens))
+          TEST(the_first_form_we_can_serve_is_taken), TEST(continue_tokens_are_the_real_servers),
+          TEST(bad_continue_tokens_are_refused_in_the_real_servers_words), TEST(tokens_say_who_asks),
+          TEST(users_come_from_a_file_of_tokens))

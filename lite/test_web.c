@@ -72,7 +72,8 @@ static void handle(void *arg, struct exchange *x)
 	} else if (str_eq(path, "/drop")) {
 		xch_drop(x);
 	} else {
-		char *text = str_printf("%s %s q=%s %.*s", xch_method(x), path, str_or(xch_query(x, "q"), "-"), (int)len, body);
+		char *text = str_printf("%s %s q=%s %.*s", xch_method(x), path, str_or(xch_query(x, "q"), "-"),
+		                        (int)len, body);
 
 		xch_add_header(x, "Warning", "299 - \"hm\"");
 		xch_answer(x, 201, "text/plain", text, strlen(text));
@@ -99,8 +100,9 @@ static int setup(void **state)
 	f->loop = loop_new();
 	f->out = BUF(1 << 20);
 	if (web_new(f->loop,
-		    &(struct web_options) { "127.0.0.1", 0, f->pki.cert_pem, f->pki.key_pem, BODY_MAX, handle, settle, f },
-		    &f->web, &err) < 0)
+	            &(struct web_options) { "127.0.0.1", 0, f->pki.cert_pem, f->pki.key_pem, BODY_MAX, handle, settle,
+	                                    f },
+	            &f->web, &err) < 0)
 		fail_msg("%s", err_text(&err));
 	f->client = http_client_new(f->loop, "test");
 	*state = f;
@@ -161,13 +163,13 @@ static void start(struct fixture *f, struct client *c, const char *path, const c
 	*c = (struct client) { .fixture = f, .got = BUF(1 << 20) };
 	snprintf(url, sizeof(url), "https://localhost:%u%s", web_port(f->web), path);
 	c->call = http_start(f->client,
-			     &(struct http_request) { .method = body ? "POST" : "GET",
-						      .url = url,
-						      .body = body,
-						      .body_len = body ? strlen(body) : 0,
-						      .tls = &tls,
-						      .timeout = DEADLINE },
-			     got_chunk, got_answer, c);
+	                     &(struct http_request) { .method = body ? "POST" : "GET",
+	                                              .url = url,
+	                                              .body = body,
+	                                              .body_len = body ? strlen(body) : 0,
+	                                              .tls = &tls,
+	                                              .timeout = DEADLINE },
+	                     got_chunk, got_answer, c);
 }
 
 static void stop(struct fixture *f, struct client *c)
@@ -396,7 +398,7 @@ static void test_keys_are_for_the_owner_only_and_kept(void **state)
 #define WITH_SERVER(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(WITH_SERVER(a_request_arrives_whole_and_is_answered), WITH_SERVER(an_answer_may_come_later),
-	  WITH_SERVER(a_body_over_the_limit_is_refused), WITH_SERVER(a_stream_sends_as_things_come_and_ends),
-	  WITH_SERVER(a_client_that_leaves_a_quiet_stream_is_noticed), WITH_SERVER(a_stream_can_be_cut),
-	  WITH_SERVER(an_answer_can_be_lost), WITH_SERVER(no_answer_leaves_before_the_world_has_settled),
-	  WITH_SERVER(stopping_ends_streams_and_requests_that_wait), WITH_SERVER(keys_are_for_the_owner_only_and_kept))
+          WITH_SERVER(a_body_over_the_limit_is_refused), WITH_SERVER(a_stream_sends_as_things_come_and_ends),
+          WITH_SERVER(a_client_that_leaves_a_quiet_stream_is_noticed), WITH_SERVER(a_stream_can_be_cut),
+          WITH_SERVER(an_answer_can_be_lost), WITH_SERVER(no_answer_leaves_before_the_world_has_settled),
+          WITH_SERVER(stopping_ends_streams_and_requests_that_wait), WITH_SERVER(keys_are_for_the_owner_only_and_kept))

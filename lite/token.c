@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define TEXT_MAX (8 * TOKEN_KEY_MAX)
 
@@ -65,7 +65,8 @@ int token_parse(const char *text, struct page_token *ret, struct status *st)
 	if (r < 0)
 		return r;
 	if (json_parse_copy(buf_text(&json), json.len, &doc, NULL) < 0 || !yyjson_is_obj(yyjson_doc_get_root(doc))) {
-		snprintf(why, sizeof(why), "invalid character '%c' looking for beginning of value", json.len ? json.data[0] : ' ');
+		snprintf(why, sizeof(why), "invalid character '%c' looking for beginning of value",
+		         json.len ? json.data[0] : ' ');
 		return bad(st, why);
 	}
 	root = yyjson_doc_get_root(doc);

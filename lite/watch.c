@@ -94,7 +94,7 @@ static void add_table(struct watch *w, yyjson_val *root, uint64_t rv)
 {
 	buf_add_str(&w->out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/");
 	buf_printf(&w->out, "%s\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"columnDefinitions\":", w->form_version,
-		   (unsigned long long)rv);
+	           (unsigned long long)rv);
 	if (w->columns_sent)
 		buf_add_str(&w->out, "null");
 	else
@@ -158,12 +158,15 @@ static void add_bookmark(struct watch *w, bool initial_end)
 	if (w->form == FORM_TABLE)
 		add_table(w, NULL, rv);
 	else
-		buf_printf(&w->out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s}%s}",
-			   w->form == FORM_PARTIAL ? "PartialObjectMetadata" : w->kind->kind,
-			   w->form == FORM_PARTIAL ? "meta.k8s.io/v1" : kind_api_version(w->kind, version, sizeof(version)),
-			   (unsigned long long)rv, mark,
-			   w->form == FORM_OBJECT && str_eq(w->kind->kind, "Pod") ? ",\"spec\":{\"containers\":null},\"status\":{}" :
-										    "");
+		buf_printf(&w->out,
+		           "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s}%s}",
+		           w->form == FORM_PARTIAL ? "PartialObjectMetadata" : w->kind->kind,
+		           w->form == FORM_PARTIAL ? "meta.k8s.io/v1"
+		                                   : kind_api_version(w->kind, version, sizeof(version)),
+		           (unsigned long long)rv, mark,
+		           w->form == FORM_OBJECT && str_eq(w->kind->kind, "Pod")
+		                   ? ",\"spec\":{\"containers\":null},\"status\":{}"
+		                   : "");
 	buf_add_str(&w->out, "}\n");
 }
 
@@ -173,7 +176,7 @@ static void add_expired(struct watch *w)
 	const struct collection *c = w->hub->collection;
 
 	status_expired(&st, NULL, "too old resource version: %llu (%llu)", (unsigned long long)w->min_rv,
-		       (unsigned long long)c->floor + 1);
+	               (unsigned long long)c->floor + 1);
 	buf_printf(&w->out, "{\"type\":\"ERROR\",\"object\":%s}\n", st.body);
 	w->state = ENDED;
 }
@@ -311,7 +314,7 @@ static void changed(struct listener *l, struct collection *c, const struct event
 	struct hub *h = CONTAINER_OF(l, struct hub, listener);
 
 	(void)c;
-	LIST_EACH(each, &h->watches) {
+	LIST_EACH (each, &h->watches) {
 		struct watch *w = LIST_ITEM(each, struct watch, link);
 		const struct item *i;
 		enum change change;
@@ -344,9 +347,9 @@ static struct hub *hub_of(struct watches *all, struct collection *c)
 /* ---- the verb ---- */
 
 struct start {
-	bool initial;     /* the present objects first */
-	bool mark_end;    /* and a bookmark behind them */
-	uint64_t rv;      /* else from here on */
+	bool initial; /* the present objects first */
+	bool mark_end; /* and a bookmark behind them */
+	uint64_t rv; /* else from here on */
 	int64_t timeout_s;
 };
 
@@ -364,14 +367,15 @@ static int parse_initial(const struct call *c, struct start *s, struct status *s
 	bool asked = call_query(c, "sendInitialEvents");
 
 	if (match && !asked)
-		return invalid_option(st, "resourceVersionMatch", CAUSE_FORBIDDEN,
-				      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+		return invalid_option(
+		        st, "resourceVersionMatch", CAUSE_FORBIDDEN,
+		        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
 	if (asked && !match)
 		return invalid_option(st, "resourceVersionMatch", CAUSE_FORBIDDEN,
-				      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+		                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 	if (asked && !str_eq(match, "NotOlderThan"))
 		return invalid_option(st, "resourceVersionMatch", CAUSE_FORBIDDEN,
-				      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+		                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 	if (asked && call_flag(c, "sendInitialEvents")) {
 		s->initial = true;
 		s->mark_end = call_flag(c, "allowWatchBookmarks");
@@ -457,9 +461,9 @@ int verb_watch(struct call *c, struct status *st)
 	w->fields = fields;
 	w->form = c->form;
 	str_copy(w->form_version, sizeof(w->form_version), str_or(c->form_version, "v1"));
-	w->include = str_eq(call_query(c, "includeObject"), "Object") ? TABLE_OBJECT :
-		     str_eq(call_query(c, "includeObject"), "None")   ? TABLE_NONE :
-									TABLE_METADATA;
+	w->include = str_eq(call_query(c, "includeObject"), "Object") ? TABLE_OBJECT
+	             : str_eq(call_query(c, "includeObject"), "None") ? TABLE_NONE
+	                                                              : TABLE_METADATA;
 	w->out = BUF(ANSWER_MAX);
 	w->bookmarks = call_flag(c, "allowWatchBookmarks");
 	w->tell_initial_end = s.mark_end;
@@ -518,7 +522,7 @@ void watches_end_kind(struct watches *all, const struct kind *k)
 	size_t i = 0;
 
 	while ((h = map_next(&all->hubs, &i)))
-		LIST_EACH(each, &h->watches)
+		LIST_EACH (each, &h->watches)
 			if (LIST_ITEM(each, struct watch, link)->kind == k)
 				end_now(LIST_ITEM(each, struct watch, link));
 }
@@ -539,13 +543,13 @@ void watch_fault(struct watch *w, enum watch_fault what, usec_t span)
 }
 
 size_t watches_fault(struct watches *all, enum watch_fault what, usec_t span,
-		     bool (*pick)(void *arg, const struct kind *k, const char *ns), void *arg)
+                     bool (*pick)(void *arg, const struct kind *k, const char *ns), void *arg)
 {
 	struct hub *h;
 	size_t i = 0, n = 0;
 
 	while ((h = map_next(&all->hubs, &i)))
-		LIST_EACH(each, &h->watches) {
+		LIST_EACH (each, &h->watches) {
 			struct watch *w = LIST_ITEM(each, struct watch, link);
 
 			if (w->state != OPEN || !pick(arg, w->kind, w->ns))

@@ -29,4 +29,4 @@ enum watch_fault { WATCH_DROP, WATCH_EXPIRE, WATCH_STALL };
 struct watch;
 void watch_fault(struct watch *w, enum watch_fault what, usec_t span);
 size_t watches_fault(struct watches *w, enum watch_fault what, usec_t span,
-		     bool (*pick)(void *arg, const struct kind *k, const char *ns), void *arg);
+                     bool (*pick)(void *arg, const struct kind *k, const char *ns), void *arg);

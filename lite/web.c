@@ -186,7 +186,7 @@ static enum MHD_Result hand_over(struct exchange *x)
 
 void web_release(struct web *w)
 {
-	LIST_EACH(l, &w->held) {
+	LIST_EACH (l, &w->held) {
 		struct exchange *x = LIST_ITEM(l, struct exchange, held);
 
 		link_remove(&x->held);
@@ -318,7 +318,7 @@ static enum MHD_Result handle(struct exchange *x)
 }
 
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-				 const char *version, const char *data, size_t *len, void **con_cls)
+                                 const char *version, const char *data, size_t *len, void **con_cls)
 {
 	struct exchange *x = *con_cls;
 
@@ -365,7 +365,8 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 
 static int open_socket(const struct web_options *o, int *ret_fd, uint16_t *ret_port, struct err *err)
 {
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE, .ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+		                  .ai_socktype = SOCK_STREAM };
 	struct addrinfo *ai;
 	struct sockaddr_storage at;
 	socklen_t at_len = sizeof(at);
@@ -384,8 +385,8 @@ static int open_socket(const struct web_options *o, int *ret_fd, uint16_t *ret_p
 	freeaddrinfo(ai);
 	if (r < 0 || getsockname(fd, (struct sockaddr *)&at, &at_len) < 0)
 		return err_errno(err, r < 0 ? r : -errno, "listening on %s port %u", o->address, o->port);
-	*ret_port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port :
-						     ((struct sockaddr_in *)&at)->sin_port);
+	*ret_port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+	                                           : ((struct sockaddr_in *)&at)->sin_port);
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -417,19 +418,20 @@ int web_new(struct loop *l, const struct web_options *o, struct web **ret, struc
 	w->port = port;
 	link_init(&w->exchanges);
 	link_init(&w->held);
-	w->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TLS | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-				     on_access, w, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-				     MHD_OPTION_HTTPS_MEM_CERT, o->cert_pem, MHD_OPTION_HTTPS_MEM_KEY, o->key_pem,
-				     MHD_OPTION_HTTPS_PRIORITIES, TLS_VERSIONS, MHD_OPTION_NOTIFY_COMPLETED, on_completed, w,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
-				     (unsigned)WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S,
-				     MHD_OPTION_END);
+	w->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TLS | MHD_USE_ERROR_LOG, 0,
+	                             NULL, NULL, on_access, w, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+	                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_HTTPS_MEM_CERT, o->cert_pem,
+	                             MHD_OPTION_HTTPS_MEM_KEY, o->key_pem, MHD_OPTION_HTTPS_PRIORITIES, TLS_VERSIONS,
+	                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	                             CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS_MAX,
+	                             MHD_OPTION_CONNECTION_TIMEOUT, IDLE_TIMEOUT_S, MHD_OPTION_END);
 	if (!w->daemon) {
 		close(fd);
 		free(w);
 		return err_set(err, -EIO, "the HTTPS server does not start on %s port %u", o->address, port);
 	}
-	w->epoll = loop_add_fd(l, MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, EPOLLIN, epoll_ready, w);
+	w->epoll = loop_add_fd(l, MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, EPOLLIN,
+	                       epoll_ready, w);
 	w->timer = loop_add_timer(l, timer_fired, w);
 	w->soon = loop_add_timer(l, timer_fired, w);
 	*ret = w;
@@ -441,7 +443,7 @@ void web_free(struct web *w)
 	if (!w)
 		return;
 	w->stopping = true; /* suspended connections must run once more before the daemon may stop */
-	LIST_EACH(e, &w->exchanges)
+	LIST_EACH (e, &w->exchanges)
 		resume(LIST_ITEM(e, struct exchange, link));
 	for (int i = 0; i < 3; i++)
 		MHD_run(w->daemon);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/accept.h"
 #include "lite/call.h"
 #include "lite/obj.h"
@@ -16,6 +15,7 @@
 #include "lite/selector.h"
 #include "lite/types.h"
 #include "lite/write.h"
+#include "json/json.h"
 
 #define PROTOBUF "application/vnd.kubernetes.protobuf"
 #define JSON_TYPES "application/json, application/yaml, " PROTOBUF
@@ -39,7 +39,9 @@ static int parse_dry_run(const struct call *c, bool *ret, struct status *st)
 int write_options(struct call *c, bool apply, struct write_options *o, char manager[MANAGER_MAX + 1], struct status *st)
 {
 	const char *named = call_query(c, "fieldManager"), *verb = c->route.verb;
-	const char *options = str_eq(verb, "patch") ? "PatchOptions" : str_eq(verb, "update") ? "UpdateOptions" : "CreateOptions";
+	const char *options = str_eq(verb, "patch")    ? "PatchOptions"
+	                      : str_eq(verb, "update") ? "UpdateOptions"
+	                                               : "CreateOptions";
 	int r;
 
 	*o = (struct write_options) { .warnings = &c->warnings, .manager = manager, .force = call_flag(c, "force") };
@@ -58,14 +60,16 @@ int write_options(struct call *c, bool apply, struct write_options *o, char mana
 
 /* ---- bodies ---- */
 
-static int proto_body(const struct type *type, const char *data, size_t len, char **ret, size_t *ret_len, struct status *st)
+static int proto_body(const struct type *type, const char *data, size_t len, char **ret, size_t *ret_len,
+                      struct status *st)
 {
 	struct err err = { 0 };
 	int r = proto_to_json(type, data, len, ret, ret_len, &err);
 
 	if (r == -ENOTSUP)
-		return status_fail(st, 415, "UnsupportedMediaType", NULL,
-				   "the body of the request was in an unknown format - accepted media types include: " JSON_TYPES);
+		return status_fail(
+		        st, 415, "UnsupportedMediaType", NULL,
+		        "the body of the request was in an unknown format - accepted media types include: " JSON_TYPES);
 	return r < 0 ? status_bad_request(st, "%s", err_text(&err)) : 0;
 }
 
@@ -81,7 +85,7 @@ static int yaml_body(const char *text, size_t len, char **ret, size_t *ret_len, 
 }
 
 int write_body(struct call *c, const struct kind *k, const struct subresource *sub, enum field_validation v,
-	       yyjson_mut_doc **ret, struct status *st)
+               yyjson_mut_doc **ret, struct status *st)
 {
 	const char *type = xch_header(c->x, "Content-Type"), *text;
 	_cleanup_free_ char *json = NULL;
@@ -94,8 +98,9 @@ int write_body(struct call *c, const struct kind *k, const struct subresource *s
 	} else if (media_is(type, PROTOBUF)) {
 		r = proto_body(sub && sub->type ? sub->type : k->type, text, len, &json, &len, st);
 	} else if (!str_empty(type) && !media_is(type, "application/json")) {
-		return status_fail(st, 415, "UnsupportedMediaType", NULL,
-				   "the body of the request was in an unknown format - accepted media types include: " JSON_TYPES);
+		return status_fail(
+		        st, 415, "UnsupportedMediaType", NULL,
+		        "the body of the request was in an unknown format - accepted media types include: " JSON_TYPES);
 	}
 	if (r < 0)
 		return r;
@@ -162,7 +167,8 @@ int verb_patch(struct call *c, struct status *st)
 	if (r < 0)
 		return r;
 	text = xch_body(c->x, &len);
-	r = reg_patch(c->lite, c->kind, c->route.sub, c->route.ns, c->route.name, type, text, len, &o, &i, &created, st);
+	r = reg_patch(c->lite, c->kind, c->route.sub, c->route.ns, c->route.name, type, text, len, &o, &i, &created,
+	              st);
 	return r < 0 ? r : call_item(c, created ? 201 : 200, i);
 }
 
@@ -181,7 +187,7 @@ static int parse_policy(const char *text, enum propagation *ret, struct status *
 		}
 	value = str_printf("\"%s\"", text);
 	causes_add(&causes, CAUSE_UNSUPPORTED, "propagationPolicy", value,
-		   "supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\"");
+	           "supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\"");
 	return status_invalid(st, "meta.k8s.io", "DeleteOptions", "", &causes);
 }
 
@@ -222,7 +228,8 @@ static int delete_options(struct call *c, struct delete_options *o, yyjson_doc *
 	if (len == 0)
 		return 0;
 	if (media_is(xch_header(c->x, "Content-Type"), PROTOBUF))
-		r = proto_body(type_named("io.k8s.apimachinery.pkg.apis.meta.v1", "DeleteOptions"), text, len, &json, &len, st);
+		r = proto_body(type_named("io.k8s.apimachinery.pkg.apis.meta.v1", "DeleteOptions"), text, len, &json,
+		               &len, st);
 	if (r == 0)
 		r = decode_delete_options(json ? json : text, len, &body, st);
 	if (r < 0)
@@ -258,11 +265,12 @@ int verb_delete(struct call *c, struct status *st)
 	if (!gone || returns_object(c->kind))
 		return call_item(c, 200, i);
 	object = reg_read(i);
-	status_success(st, 200,
-		       &(struct status_details) { .name = i->name,
-						  .group = c->kind->group,
-						  .kind = c->kind->plural,
-						  .uid = json_str(val_at(yyjson_doc_get_root(object), "metadata", "uid")) });
+	status_success(
+	        st, 200,
+	        &(struct status_details) { .name = i->name,
+	                                   .group = c->kind->group,
+	                                   .kind = c->kind->plural,
+	                                   .uid = json_str(val_at(yyjson_doc_get_root(object), "metadata", "uid")) });
 	call_send_status(c, st);
 	return 0;
 }
@@ -332,7 +340,7 @@ int verb_deletecollection(struct call *c, struct status *st)
 		buf_add(&rows, i->text, i->len);
 	}
 	buf_printf(&out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":", c->kind->list,
-		   kind_api_version(c->kind, version, sizeof(version)));
+	           kind_api_version(c->kind, version, sizeof(version)));
 	call_add_meta(&out, c->lite->db->rv, NULL, 0);
 	buf_printf(&out, ",\"items\":[%s]}", buf_text(&rows));
 	return call_json(c, 200, &out);

@@ -30,7 +30,8 @@
 #define PODS_PER_HOLLOW_NODE 250
 
 struct settings {
-	char *kubeconfig, *dir, *nodes, *hollow, *cpu, *memory, *gpu_resource, *gpu_model, *labels, *ip_base, *log_token_file;
+	char *kubeconfig, *dir, *nodes, *hollow, *cpu, *memory, *gpu_resource, *gpu_model, *labels, *ip_base,
+	        *log_token_file;
 	int64_t gpus;
 	bool help, debug;
 };
@@ -54,7 +55,8 @@ struct agent {
 
 /* Room on a node */
 
-static int64_t used_on(const struct agent *a, const struct agent_node *node, const struct run *besides, const char *resource)
+static int64_t used_on(const struct agent *a, const struct agent_node *node, const struct run *besides,
+                       const char *resource)
 {
 	size_t i = 0;
 	int64_t sum = 0;
@@ -67,7 +69,7 @@ static int64_t used_on(const struct agent *a, const struct agent_node *node, con
 }
 
 static bool fits(void *arg, const struct run *r, const struct pod *pod, char *reason, size_t reason_size, char *message,
-		 size_t message_size)
+                 size_t message_size)
 {
 	struct agent *a = arg;
 	struct agent_node *node = map_get(&a->nodes, pod->node_name);
@@ -83,8 +85,9 @@ static bool fits(void *arg, const struct run *r, const struct pod *pod, char *re
 			continue;
 		snprintf(reason, reason_size, "OutOf%s", resources[i]);
 		snprintf(message, message_size,
-			 "Pod was rejected: Node didn't have enough resource: %s, requested: %" PRId64 ", used: %" PRId64 ", capacity: %" PRId64,
-			 resources[i], asked / 1000, used / 1000, room / 1000);
+		         "Pod was rejected: Node didn't have enough resource: %s, requested: %" PRId64
+		         ", used: %" PRId64 ", capacity: %" PRId64,
+		         resources[i], asked / 1000, used / 1000, room / 1000);
 		return false;
 	}
 	return true;
@@ -105,7 +108,8 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 	struct run *r = map_get(&a->runs, (pod ? pod : before)->meta.uid);
 	struct agent_node *node = pod && pod->node_name ? map_get(&a->nodes, pod->node_name) : NULL;
 
-	if (before && (event == STORE_REMOVED || !str_eq(before->meta.uid, pod->meta.uid))) { /* gone, or another with its name */
+	if (before &&
+	    (event == STORE_REMOVED || !str_eq(before->meta.uid, pod->meta.uid))) { /* gone, or another with its name */
 		struct run *old = map_get(&a->runs, before->meta.uid);
 
 		if (old)
@@ -116,8 +120,14 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 	if (r)
 		run_update(r, pod);
 	else {
-		const struct run_context context = { .loop = a->loop, .client = a->client, .dir = a->pods_dir, .self = a->self,
-						     .pod_env = a->pod_env, .fits = fits, .gone = gone, .arg = a };
+		const struct run_context context = { .loop = a->loop,
+			                             .client = a->client,
+			                             .dir = a->pods_dir,
+			                             .self = a->self,
+			                             .pod_env = a->pod_env,
+			                             .fits = fits,
+			                             .gone = gone,
+			                             .arg = a };
 
 		r = run_new(&context, node, pod);
 		map_put(&a->runs, run_uid(r), r);
@@ -160,7 +170,8 @@ static void add_label(void *arg, const char *s, size_t len)
 		a->labels[a->n_labels++] = mem_strndup(s, len);
 }
 
-static int add_nodes(struct agent *a, const struct settings *s, const char *list, bool hollow, size_t *index, struct err *err)
+static int add_nodes(struct agent *a, const struct settings *s, const char *list, bool hollow, size_t *index,
+                     struct err *err)
 {
 	_cleanup_hostlist_ struct hostlist names = HOSTLIST_INIT;
 	int64_t cpu, memory;
@@ -171,23 +182,24 @@ static int add_nodes(struct agent *a, const struct settings *s, const char *list
 		return err_wrap(err, r, "--%s", hollow ? "hollow-nodes" : "nodes");
 	if (map_count(&a->nodes) + names.n > NODES_MAX)
 		return err_set(err, -E2BIG, "at most %d nodes", NODES_MAX);
-	if (quantity_parse(s->cpu, strlen(s->cpu), &cpu) < 0 || cpu <= 0 || quantity_parse(s->memory, strlen(s->memory), &memory) < 0 ||
-	    memory <= 0)
+	if (quantity_parse(s->cpu, strlen(s->cpu), &cpu) < 0 || cpu <= 0 ||
+	    quantity_parse(s->memory, strlen(s->memory), &memory) < 0 || memory <= 0)
 		return err_set(err, -EINVAL, "--cpu %s, --memory %s: quantities like 64 and 256Gi", s->cpu, s->memory);
 	if (sscanf(s->ip_base, "%u.%u", &b1, &b2) != 2 || b1 > 255 || b2 > 255)
 		return err_set(err, -EINVAL, "--ip-base %s: two numbers like 10.244", s->ip_base);
 	for (size_t i = 0; i < names.n; i++) {
 		struct node_spec spec = { .name = mem_strdup(names.names[i]),
-					  .ip = str_printf("%u.%u.%zu.%zu", b1, b2, *index / 250 % 256, *index % 250 + 2),
-					  .hollow = hollow,
-					  .cpu_milli = cpu,
-					  .memory_bytes = memory / 1000,
-					  .gpus = s->gpus,
-					  .pods = hollow ? PODS_PER_HOLLOW_NODE : PODS_PER_NODE,
-					  .gpu_resource = s->gpu_resource,
-					  .gpu_model = s->gpu_model,
-					  .labels = a->labels,
-					  .port = a->logs ? logs_port(a->logs) : 0 };
+			                  .ip = str_printf("%u.%u.%zu.%zu", b1, b2, *index / 250 % 256,
+			                                   *index % 250 + 2),
+			                  .hollow = hollow,
+			                  .cpu_milli = cpu,
+			                  .memory_bytes = memory / 1000,
+			                  .gpus = s->gpus,
+			                  .pods = hollow ? PODS_PER_HOLLOW_NODE : PODS_PER_NODE,
+			                  .gpu_resource = s->gpu_resource,
+			                  .gpu_model = s->gpu_model,
+			                  .labels = a->labels,
+			                  .port = a->logs ? logs_port(a->logs) : 0 };
 
 		(*index)++;
 		if (map_get(&a->nodes, spec.name))
@@ -206,7 +218,8 @@ static void make_pod_env(struct agent *a)
 	end = host + strcspn(host, "/");
 	colon = memrchr(host, ':', (size_t)(end - host));
 	a->host_env = str_printf("KUBERNETES_SERVICE_HOST=%.*s", (int)((colon ? colon : end) - host), host);
-	a->port_env = str_printf("KUBERNETES_SERVICE_PORT=%.*s", colon ? (int)(end - colon - 1) : 3, colon ? colon + 1 : "443");
+	a->port_env = str_printf("KUBERNETES_SERVICE_PORT=%.*s", colon ? (int)(end - colon - 1) : 3,
+	                         colon ? colon + 1 : "443");
 	a->pod_env[0] = a->host_env;
 	a->pod_env[1] = a->port_env;
 }
@@ -234,7 +247,9 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	if (r == 0)
 		r = loop_add_signal(a->loop, SIGINT, got_signal, a, err);
 	if (r == 0)
-		r = kube_config_load(&(struct kube_config_options){ .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig }, &a->config, err);
+		r = kube_config_load(
+		        &(struct kube_config_options) { .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig },
+		        &a->config, err);
 	if (r < 0)
 		return r;
 	make_pod_env(a);
@@ -242,7 +257,8 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	a->cred = cred_new(a->loop, clock_real(), a->config, 0);
 	a->client = kube_client_new(a->loop, clock_real(), a->cred);
 	if (!str_empty(s->log_token_file))
-		r = logs_new(a->loop, s->log_token_file, &(struct log_source){ .named = named_run, .of_uid = run_of, .arg = a }, &a->logs, err);
+		r = logs_new(a->loop, s->log_token_file,
+		             &(struct log_source) { .named = named_run, .of_uid = run_of, .arg = a }, &a->logs, err);
 	if (r == 0)
 		r = add_nodes(a, s, s->nodes, false, &index, err);
 	if (r == 0)
@@ -252,7 +268,7 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	if (r < 0)
 		return r;
 	a->pods = informer_new(a->loop, clock_real(), a->client,
-			       &(struct informer_options){ .kind = KUBE_PODS, .field_selector = "spec.nodeName!=" });
+	                       &(struct informer_options) { .kind = KUBE_PODS, .field_selector = "spec.nodeName!=" });
 	store_listen(informer_store(a->pods), pod_changed, a);
 	a->sweep = sweep_new(a->loop, a->pods_dir, is_synced, is_wanted, a);
 	return 0;
@@ -292,25 +308,78 @@ static void take_down(struct agent *a)
 
 int agent_main(int argc, char **argv)
 {
-	struct settings s = { .kubeconfig = (char *)"", .dir = (char *)"", .nodes = (char *)"", .hollow = (char *)"", .cpu = (char *)"64",
-			      .memory = (char *)"256Gi", .gpu_resource = (char *)"nvidia.com/gpu", .gpu_model = (char *)"",
-			      .labels = (char *)"", .ip_base = (char *)"10.244", .log_token_file = (char *)"" };
+	struct settings s = { .kubeconfig = (char *)"",
+		              .dir = (char *)"",
+		              .nodes = (char *)"",
+		              .hollow = (char *)"",
+		              .cpu = (char *)"64",
+		              .memory = (char *)"256Gi",
+		              .gpu_resource = (char *)"nvidia.com/gpu",
+		              .gpu_model = (char *)"",
+		              .labels = (char *)"",
+		              .ip_base = (char *)"10.244",
+		              .log_token_file = (char *)"" };
 	struct arg args[] = {
-		{ .flag = "kubeconfig", .type = ARG_STRING, .value = &s.kubeconfig, .unit = "FILE", .help = "Where the API server is." },
-		{ .flag = "dir", .type = ARG_STRING, .value = &s.dir, .unit = "DIR", .help = "Where Pods live: a directory each, with logs." },
-		{ .flag = "nodes", .type = ARG_STRING, .value = &s.nodes, .unit = "HOSTLIST",
+		{ .flag = "kubeconfig",
+		  .type = ARG_STRING,
+		  .value = &s.kubeconfig,
+		  .unit = "FILE",
+		  .help = "Where the API server is." },
+		{ .flag = "dir",
+		  .type = ARG_STRING,
+		  .value = &s.dir,
+		  .unit = "DIR",
+		  .help = "Where Pods live: a directory each, with logs." },
+		{ .flag = "nodes",
+		  .type = ARG_STRING,
+		  .value = &s.nodes,
+		  .unit = "HOSTLIST",
 		  .help = "Nodes whose Pods run as local processes: k[1-4]." },
-		{ .flag = "hollow-nodes", .type = ARG_STRING, .value = &s.hollow, .unit = "HOSTLIST",
+		{ .flag = "hollow-nodes",
+		  .type = ARG_STRING,
+		  .value = &s.hollow,
+		  .unit = "HOSTLIST",
 		  .help = "Nodes whose Pods only pretend to run." },
-		{ .flag = "cpu", .type = ARG_STRING, .value = &s.cpu, .unit = "QUANTITY", .help = "CPUs of each node." },
-		{ .flag = "memory", .type = ARG_STRING, .value = &s.memory, .unit = "QUANTITY", .help = "Memory of each node." },
-		{ .flag = "gpus", .type = ARG_INT, .value = &s.gpus, .min = 0, .max = 1024, .help = "GPUs of each node." },
-		{ .flag = "gpu-resource", .type = ARG_STRING, .value = &s.gpu_resource, .unit = "NAME", .help = "What GPUs are called." },
-		{ .flag = "gpu-model", .type = ARG_STRING, .value = &s.gpu_model, .unit = "NAME",
+		{ .flag = "cpu",
+		  .type = ARG_STRING,
+		  .value = &s.cpu,
+		  .unit = "QUANTITY",
+		  .help = "CPUs of each node." },
+		{ .flag = "memory",
+		  .type = ARG_STRING,
+		  .value = &s.memory,
+		  .unit = "QUANTITY",
+		  .help = "Memory of each node." },
+		{ .flag = "gpus",
+		  .type = ARG_INT,
+		  .value = &s.gpus,
+		  .min = 0,
+		  .max = 1024,
+		  .help = "GPUs of each node." },
+		{ .flag = "gpu-resource",
+		  .type = ARG_STRING,
+		  .value = &s.gpu_resource,
+		  .unit = "NAME",
+		  .help = "What GPUs are called." },
+		{ .flag = "gpu-model",
+		  .type = ARG_STRING,
+		  .value = &s.gpu_model,
+		  .unit = "NAME",
 		  .help = "Value of the label gpu.nvidia.com/model." },
-		{ .flag = "labels", .type = ARG_STRING, .value = &s.labels, .unit = "K=V,...", .help = "More labels of each node." },
-		{ .flag = "ip-base", .type = ARG_STRING, .value = &s.ip_base, .unit = "N.N", .help = "First half of the nodes' addresses." },
-		{ .flag = "log-token-file", .type = ARG_STRING, .value = &s.log_token_file, .unit = "FILE",
+		{ .flag = "labels",
+		  .type = ARG_STRING,
+		  .value = &s.labels,
+		  .unit = "K=V,...",
+		  .help = "More labels of each node." },
+		{ .flag = "ip-base",
+		  .type = ARG_STRING,
+		  .value = &s.ip_base,
+		  .unit = "N.N",
+		  .help = "First half of the nodes' addresses." },
+		{ .flag = "log-token-file",
+		  .type = ARG_STRING,
+		  .value = &s.log_token_file,
+		  .unit = "FILE",
 		  .help = "Serve logs to whoever shows the token in this file: the API server's agent-token." },
 		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log more." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
@@ -327,7 +396,8 @@ int agent_main(int argc, char **argv)
 		_cleanup_buf_ struct buf help = BUF(16384);
 
 		args_help(args, ARRAY_LEN(args), &help);
-		printf("usage: sunk-lite-agent --dir DIR --nodes LIST [FLAG...]\n\nStands for the kubelets of any number of Nodes: runs their "
+		printf("usage: sunk-lite-agent --dir DIR --nodes LIST [FLAG...]\n\nStands for the kubelets of any "
+		       "number of Nodes: runs their "
 		       "Pods as local processes.\nImages are not used: a container needs a command.\n\n%s",
 		       buf_text(&help));
 	} else if (r == 0) {

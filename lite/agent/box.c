@@ -46,10 +46,8 @@ static const struct json_field pod_spec_fields[] = {
 static const struct json_type pod_spec_type = JSON_TYPE(struct pod_spec, pod_spec_fields);
 
 static const struct json_field exit_fields[] = {
-	JSON_INT32("code", struct box_exit, code),
-	JSON_INT32("signal", struct box_exit, signal),
-	JSON_INT64("started", struct box_exit, started),
-	JSON_INT64("finished", struct box_exit, finished),
+	JSON_INT32("code", struct box_exit, code),       JSON_INT32("signal", struct box_exit, signal),
+	JSON_INT64("started", struct box_exit, started), JSON_INT64("finished", struct box_exit, finished),
 	JSON_STR("reason", struct box_exit, reason),
 };
 static const struct json_type exit_type = JSON_TYPE(struct box_exit, exit_fields);
@@ -101,7 +99,8 @@ int pod_spec_parse(const char *text, size_t len, struct pod_spec **ret, struct e
 		return r;
 	if (spec->n_mains == 0 || spec->n_mains > POD_BOXES_MAX || spec->n_inits > POD_BOXES_MAX) {
 		free(spec);
-		return err_set(err, -EINVAL, "a Pod has 1 to %d containers and at most as many init containers", POD_BOXES_MAX);
+		return err_set(err, -EINVAL, "a Pod has 1 to %d containers and at most as many init containers",
+		               POD_BOXES_MAX);
 	}
 	*ret = spec;
 	return 0;
@@ -124,7 +123,8 @@ static yyjson_mut_val *exit_value(yyjson_mut_doc *doc, const struct box_exit *e)
 	return o;
 }
 
-static void add_boxes(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key, const struct box_state *boxes, uint32_t n)
+static void add_boxes(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key, const struct box_state *boxes,
+                      uint32_t n)
 {
 	yyjson_mut_val *list = yyjson_mut_arr(doc);
 

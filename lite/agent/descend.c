@@ -33,7 +33,9 @@ static bool read_process(const char *pid, struct process *ret)
 	p = strrchr(line, ')'); /* the name may hold anything, brackets too */
 	if (!p || sscanf(p + 1, " %c %d", &state, &parent) != 2)
 		return false;
-	*ret = (struct process){ .pid = (pid_t)strtol(pid, NULL, 10), .parent = parent, .zombie = state == 'Z' || state == 'X' };
+	*ret = (struct process) { .pid = (pid_t)strtol(pid, NULL, 10),
+		                  .parent = parent,
+		                  .zombie = state == 'Z' || state == 'X' };
 	return true;
 }
 

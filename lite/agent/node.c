@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "json/patch.h"
 #include "lite/agent/raw.h"
+#include "json/patch.h"
 
 #define LEASE_SPAN (10 * USEC_SEC)
 #define LEASE_DURATION_S 40
@@ -69,7 +69,8 @@ static void put_labels(const struct agent_node *n, struct patch *p)
 	}
 }
 
-static void put_condition(struct patch *p, const char *type, const char *status, const char *reason, const char *message)
+static void put_condition(struct patch *p, const char *type, const char *status, const char *reason,
+                          const char *message)
 {
 	struct patch *c = patch_add(p, PATH("status", "conditions"));
 	usec_t now = clock_wall(clock_real());
@@ -110,11 +111,13 @@ static void put_address(struct patch *p, const char *type, const char *address)
 
 static void put_status(const struct agent_node *n, struct patch *p)
 {
-	put_condition(p, "MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available");
+	put_condition(p, "MemoryPressure", "False", "KubeletHasSufficientMemory",
+	              "kubelet has sufficient memory available");
 	put_condition(p, "DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure");
 	put_condition(p, "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available");
 	put_condition(p, "Ready", "True", "KubeletReady",
-		      n->spec.hollow ? "a hollow node: its Pods only pretend to run" : "Pods run as local processes; images are not used");
+	              n->spec.hollow ? "a hollow node: its Pods only pretend to run"
+	                             : "Pods run as local processes; images are not used");
 	put_amounts(n, p, "capacity");
 	put_amounts(n, p, "allocatable");
 	put_address(p, "InternalIP", n->spec.ip);
@@ -126,7 +129,8 @@ static void put_status(const struct agent_node *n, struct patch *p)
 	patch_str(p, "amd64", PATH("status", "nodeInfo", "architecture"));
 	patch_str(p, "sunk-lite", PATH("status", "nodeInfo", "osImage"));
 	patch_str(p, "none, local processes", PATH("status", "nodeInfo", "containerRuntimeVersion"));
-	for (const char *const *key = (const char *const[]){ "kernelVersion", "kubeProxyVersion", "machineID", "systemUUID", "bootID", NULL };
+	for (const char *const *key = (const char *const[]) { "kernelVersion", "kubeProxyVersion", "machineID",
+	                                                      "systemUUID", "bootID", NULL };
 	     *key; key++)
 		patch_str(p, "", PATH("status", "nodeInfo", *key));
 }
@@ -185,7 +189,8 @@ static void answered(void *arg, const struct kube_result *result, yyjson_val *ob
 		if (outcome == KUBE_NOT_FOUND)
 			return go_on(n, STAGE_LEASE_CREATE, 0);
 		if (outcome == KUBE_OK || outcome == KUBE_EXISTS)
-			return go_on(n, loop_now(n->loop) >= n->next_status ? STAGE_STATUS : STAGE_LEASE_RENEW, jittered(n, LEASE_SPAN));
+			return go_on(n, loop_now(n->loop) >= n->next_status ? STAGE_STATUS : STAGE_LEASE_RENEW,
+			             jittered(n, LEASE_SPAN));
 		break;
 	}
 	log_warn("node %s: %s", n->spec.name, result->message);
@@ -202,7 +207,8 @@ static void act(void *arg)
 
 	snprintf(object, sizeof(object), "/api/v1/nodes/%s", n->spec.name);
 	snprintf(status, sizeof(status), "/api/v1/nodes/%s/status", n->spec.name);
-	snprintf(lease, sizeof(lease), "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/%s", n->spec.name);
+	snprintf(lease, sizeof(lease), "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/%s",
+	         n->spec.name);
 	switch (n->stage) {
 	case STAGE_CREATE:
 		method = "POST";
@@ -239,7 +245,7 @@ struct agent_node *agent_node_new(struct loop *l, struct kube_client *c, const s
 {
 	struct agent_node *n = NEW(struct agent_node);
 
-	*n = (struct agent_node){ .loop = l, .client = c, .spec = *spec, .rng = rng_from_kernel() };
+	*n = (struct agent_node) { .loop = l, .client = c, .spec = *spec, .rng = rng_from_kernel() };
 	n->timer = loop_add_timer(l, act, n);
 	loop_set_timer(n->timer, loop_now(l));
 	return n;

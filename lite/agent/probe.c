@@ -100,8 +100,8 @@ static void socket_ready(void *arg, uint32_t events)
 	}
 	p->connected = true;
 	p->answer_len = 0;
-	if (dprintf(p->fd, "GET %s HTTP/1.0\r\nHost: %s\r\nUser-Agent: sunk-lite-probe\r\n\r\n", str_or(p->spec->path, "/"),
-		    str_or(p->spec->host, "127.0.0.1")) < 0)
+	if (dprintf(p->fd, "GET %s HTTP/1.0\r\nHost: %s\r\nUser-Agent: sunk-lite-probe\r\n\r\n",
+	            str_or(p->spec->path, "/"), str_or(p->spec->host, "127.0.0.1")) < 0)
 		finish(p, false);
 	else
 		loop_change_fd(p->watch, EPOLLIN);
@@ -125,15 +125,22 @@ static bool start_connection(struct probe *p)
 
 static bool start_command(struct probe *p)
 {
-	const char **argv = mem_alloc_n(p->spec->n_argv + 1, sizeof(*argv)), **env = mem_alloc_n(p->box->n_env + 1, sizeof(*env));
+	const char **argv = mem_alloc_n(p->spec->n_argv + 1, sizeof(*argv)),
+	           **env = mem_alloc_n(p->box->n_env + 1, sizeof(*env));
 	bool ok;
 
 	memcpy(argv, p->spec->argv, p->spec->n_argv * sizeof(*argv));
 	if (p->box->n_env)
 		memcpy(env, p->box->env, p->box->n_env * sizeof(*env));
-	ok = p->spec->n_argv > 0 && spawn(&(struct spawn){ .argv = argv, .env = env, .env_only = true, .cwd = p->box->cwd,
-							   .in = -1, .out = -1, .err = -1, .extra = -1 },
-					  &p->pid, NULL) == 0;
+	ok = p->spec->n_argv > 0 && spawn(&(struct spawn) { .argv = argv,
+	                                                    .env = env,
+	                                                    .env_only = true,
+	                                                    .cwd = p->box->cwd,
+	                                                    .in = -1,
+	                                                    .out = -1,
+	                                                    .err = -1,
+	                                                    .extra = -1 },
+	                                  &p->pid, NULL) == 0;
 	free(argv);
 	free(env);
 	return ok;
@@ -159,11 +166,11 @@ static void tick(void *arg)
 }
 
 struct probe *probe_new(struct loop *l, const struct probe_spec *spec, const struct box_spec *box,
-			void (*told)(void *arg, bool passing), void *arg)
+                        void (*told)(void *arg, bool passing), void *arg)
 {
 	struct probe *p = NEW(struct probe);
 
-	*p = (struct probe){ .loop = l, .spec = spec, .box = box, .told = told, .arg = arg, .fd = -1 };
+	*p = (struct probe) { .loop = l, .spec = spec, .box = box, .told = told, .arg = arg, .fd = -1 };
 	p->timer = loop_add_timer(l, tick, p);
 	loop_set_timer(p->timer, loop_now(l) + ms(spec->initial_ms, 0));
 	return p;

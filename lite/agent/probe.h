@@ -16,7 +16,7 @@ struct probe;
 
 /* `told` is called when the verdict changes: true = passing. It starts as not passing. cwd and env as the box's. */
 struct probe *probe_new(struct loop *l, const struct probe_spec *spec, const struct box_spec *box,
-			void (*told)(void *arg, bool passing), void *arg);
+                        void (*told)(void *arg, bool passing), void *arg);
 void probe_free(struct probe *p); /* kills a command that runs */
 
 /* A child ended: true when it was this probe's. */

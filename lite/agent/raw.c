@@ -27,18 +27,21 @@ static void answered(void *arg, const struct kube_reply *reply)
 	free(r);
 }
 
-struct raw *raw_send(struct kube_client *c, const char *method, const char *path, const char *content_type, const char *body,
-		     raw_done done, void *arg)
+struct raw *raw_send(struct kube_client *c, const char *method, const char *path, const char *content_type,
+                     const char *body, raw_done done, void *arg)
 {
 	struct raw *r = NEW(struct raw);
-	struct kube_request request = { .method = method, .content_type = content_type, .path = mem_strdup(path),
-					.body = mem_strdup(body), .body_len = body ? strlen(body) : 0,
-					.effect = !str_eq(method, "GET") };
+	struct kube_request request = { .method = method,
+		                        .content_type = content_type,
+		                        .path = mem_strdup(path),
+		                        .body = mem_strdup(body),
+		                        .body_len = body ? strlen(body) : 0,
+		                        .effect = !str_eq(method, "GET") };
 
 	snprintf(request.what, sizeof(request.what), "%s %s", method, path);
 	r->done = done;
 	r->arg = arg;
-	r->call = kube_call_start(c, &request, &(struct kube_call_options){ .retry = !request.effect }, answered, r);
+	r->call = kube_call_start(c, &request, &(struct kube_call_options) { .retry = !request.effect }, answered, r);
 	kube_request_done(&request);
 	return r;
 }

@@ -16,13 +16,13 @@
 #include "base/log.h"
 #include "base/spawn.h"
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/agent/box.h"
 #include "lite/agent/raw.h"
 #include "lite/agent/shim.h"
 #include "lite/agent/status.h"
 #include "lite/agent/translate.h"
 #include "policy/resources.h"
+#include "json/json.h"
 
 #define RETRY_SPAN USEC_SEC
 #define GATHER_AGAIN_SPAN (5 * USEC_SEC)
@@ -173,7 +173,7 @@ static int write_file(const char *path, const char *data, size_t len, int mode, 
 
 static int write_volumes(struct link *files, struct err *err)
 {
-	LIST_EACH(l, files) {
+	LIST_EACH (l, files) {
 		struct volume_file *f = LIST_ITEM(l, struct volume_file, link);
 		int r = 0;
 
@@ -191,16 +191,16 @@ static int write_volumes(struct link *files, struct err *err)
 
 static struct status_facts facts_of(struct run *r)
 {
-	return (struct status_facts){ .state = r->state,
-				      .host_ip = agent_node_spec(r->node)->ip,
-				      .pod_ip = POD_IP,
-				      .started = r->started,
-				      .sandbox = r->sandbox,
-				      .hold_terminal = !r->held,
-				      .failed_reason = *r->failed_reason ? r->failed_reason : NULL,
-				      .failed_message = r->failed_message,
-				      .waiting_reason = r->waiting ? "CreateContainerConfigError" : NULL,
-				      .waiting_message = r->waiting_message };
+	return (struct status_facts) { .state = r->state,
+		                       .host_ip = agent_node_spec(r->node)->ip,
+		                       .pod_ip = POD_IP,
+		                       .started = r->started,
+		                       .sandbox = r->sandbox,
+		                       .hold_terminal = !r->held,
+		                       .failed_reason = *r->failed_reason ? r->failed_reason : NULL,
+		                       .failed_message = r->failed_message,
+		                       .waiting_reason = r->waiting ? "CreateContainerConfigError" : NULL,
+		                       .waiting_message = r->waiting_message };
 }
 
 static void keep_object(struct run *r, yyjson_val *object)
@@ -274,9 +274,10 @@ static void deleted(void *arg, const struct kube_result *result, yyjson_val *obj
 static void delete_object(struct run *r)
 {
 	_cleanup_free_ char *path = str_printf("/api/v1/namespaces/%s/pods/%s", r->ns, r->name);
-	_cleanup_free_ char *body = str_printf("{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"gracePeriodSeconds\":0,"
-					       "\"preconditions\":{\"uid\":\"%s\"}}",
-					       r->uid);
+	_cleanup_free_ char *body =
+	        str_printf("{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"gracePeriodSeconds\":0,"
+	                   "\"preconditions\":{\"uid\":\"%s\"}}",
+	                   r->uid);
 
 	r->call = raw_send(r->c.client, "DELETE", path, "application/json", body, deleted, r);
 }
@@ -305,8 +306,11 @@ static struct pod_state *lost_state(struct run *r)
 	buf_add_str(&text, "{\"initialized\":true,\"ended\":true,\"mains\":[");
 	if (yyjson_arr_iter_init(containers, &iter))
 		while ((container = yyjson_arr_iter_next(&iter)))
-			buf_printf(&text, "%s{\"name\":\"%s\",\"phase\":\"terminated\",\"exit\":{\"code\":137,\"reason\":\"ContainerStatusUnknown\"}}",
-				   str_ends(buf_text(&text), "[") ? "" : ",", str_or(json_str(json_get(container, "name")), ""));
+			buf_printf(&text,
+			           "%s{\"name\":\"%s\",\"phase\":\"terminated\",\"exit\":{\"code\":137,\"reason\":"
+			           "\"ContainerStatusUnknown\"}}",
+			           str_ends(buf_text(&text), "[") ? "" : ",",
+			           str_or(json_str(json_get(container, "name")), ""));
 	buf_add_str(&text, "]}");
 	if (pod_state_parse(buf_text(&text), text.len, &state, NULL) < 0)
 		abort(); /* names were checked by the API */
@@ -404,9 +408,12 @@ static int start_shim(struct run *r, struct err *err)
 	_cleanup_free_ char *log = str_printf("%s/shim.log", r->dir);
 	_cleanup_fd_ int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	pid_t pid;
-	int e = spawn(&(struct spawn){ .argv = (const char *const[]){ r->c.self, "shim", r->dir, NULL }, .in = -1, .out = fd, .err = fd,
-				       .extra = -1 },
-		      &pid, err);
+	int e = spawn(&(struct spawn) { .argv = (const char *const[]) { r->c.self, "shim", r->dir, NULL },
+	                                .in = -1,
+	                                .out = fd,
+	                                .err = fd,
+	                                .extra = -1 },
+	              &pid, err);
 
 	return e < 0 ? e : loop_add_child(r->c.loop, pid, shim_reaped, NULL, err);
 }
@@ -434,10 +441,13 @@ static void pretend(struct run *r, bool ended)
 	buf_printf(&text, "{\"initialized\":true,\"ended\":%s,\"mains\":[", ended ? "true" : "false");
 	if (yyjson_arr_iter_init(containers, &iter))
 		while ((container = yyjson_arr_iter_next(&iter)))
-			buf_printf(&text, "%s{\"name\":\"%s\",\"phase\":\"%s\",\"ready\":%s,\"started\":true,\"startedAt\":%lld,"
-					  "\"exit\":{\"code\":0,\"reason\":\"Completed\",\"started\":%lld,\"finished\":%lld}}",
-				   str_ends(buf_text(&text), "[") ? "" : ",", str_or(json_str(json_get(container, "name")), ""),
-				   ended ? "terminated" : "running", ended ? "false" : "true", (long long)now, (long long)now, (long long)now);
+			buf_printf(
+			        &text,
+			        "%s{\"name\":\"%s\",\"phase\":\"%s\",\"ready\":%s,\"started\":true,\"startedAt\":%lld,"
+			        "\"exit\":{\"code\":0,\"reason\":\"Completed\",\"started\":%lld,\"finished\":%lld}}",
+			        str_ends(buf_text(&text), "[") ? "" : ",",
+			        str_or(json_str(json_get(container, "name")), ""), ended ? "terminated" : "running",
+			        ended ? "false" : "true", (long long)now, (long long)now, (long long)now);
 	buf_add_str(&text, "]}");
 	if (pod_state_parse(buf_text(&text), text.len, &state, NULL) < 0)
 		abort();
@@ -481,8 +491,13 @@ static void wait_for_parts(struct run *r, const struct err *err)
 /* Everything is here: files, command lines, shim. */
 static int prepare(struct run *r, struct err *err)
 {
-	const struct translate_env env = { .dir = r->dir, .self = r->c.self, .host_ip = agent_node_spec(r->node)->ip, .pod_ip = POD_IP,
-					   .more_env = r->c.pod_env, .get = find_need, .arg = r };
+	const struct translate_env env = { .dir = r->dir,
+		                           .self = r->c.self,
+		                           .host_ip = agent_node_spec(r->node)->ip,
+		                           .pod_ip = POD_IP,
+		                           .more_env = r->c.pod_env,
+		                           .get = find_need,
+		                           .arg = r };
 	_cleanup_free_ char *path = str_printf("%s/spec.json", r->dir), *text = NULL;
 	yyjson_mut_doc *spec = yyjson_mut_doc_new(NULL);
 	struct link files;
@@ -557,7 +572,7 @@ static void add_need(void *arg, const char *kind, const char *name)
 		if (str_eq(r->needs[i].kind, kind) && str_eq(r->needs[i].name, name))
 			return;
 	if (r->n_needs < NEEDS_MAX)
-		r->needs[r->n_needs++] = (struct need){ .kind = mem_strdup(kind), .name = mem_strdup(name), .run = r };
+		r->needs[r->n_needs++] = (struct need) { .kind = mem_strdup(kind), .name = mem_strdup(name), .run = r };
 }
 
 static void gather(struct run *r)
@@ -565,7 +580,8 @@ static void gather(struct run *r)
 	drop_needs(r);
 	translate_needs(yyjson_doc_get_root(r->pod), add_need, r);
 	for (size_t i = 0; i < r->n_needs; i++) {
-		_cleanup_free_ char *path = str_printf("/api/v1/namespaces/%s/%s/%s", r->ns, r->needs[i].kind, r->needs[i].name);
+		_cleanup_free_ char *path =
+		        str_printf("/api/v1/namespaces/%s/%s/%s", r->ns, r->needs[i].kind, r->needs[i].name);
 
 		r->needs[i].call = raw_send(r->c.client, "GET", path, NULL, NULL, got_need, &r->needs[i]);
 	}
@@ -638,7 +654,8 @@ static void check_deadline(struct run *r)
 		return;
 	}
 	str_copy(r->failed_reason, sizeof(r->failed_reason), "DeadlineExceeded");
-	str_copy(r->failed_message, sizeof(r->failed_message), "Pod was active on the node longer than the specified deadline");
+	str_copy(r->failed_message, sizeof(r->failed_message),
+	         "Pod was active on the node longer than the specified deadline");
 	r->dirty = true;
 }
 
@@ -737,7 +754,9 @@ struct run *run_new(const struct run_context *context, struct agent_node *node, 
 	const struct node_spec *spec = agent_node_spec(node);
 	bool over = pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 
-	*r = (struct run){ .c = *context, .node = node, .fd = -1, .in = BUF(2 * POD_STATE_MAX), .started = clock_wall(clock_real()) };
+	*r = (struct run) {
+		.c = *context, .node = node, .fd = -1, .in = BUF(2 * POD_STATE_MAX), .started = clock_wall(clock_real())
+	};
 	r->ns = mem_strdup(pod->meta.ns);
 	r->name = mem_strdup(pod->meta.name);
 	r->uid = mem_strdup(pod->meta.uid);
@@ -746,8 +765,8 @@ struct run *run_new(const struct run_context *context, struct agent_node *node, 
 	r->memory = resources_effective(pod, "memory");
 	r->gpus = str_empty(spec->gpu_resource) ? 0 : resources_effective(pod, spec->gpu_resource);
 	r->timer = loop_add_timer(context->loop, tick, r);
-	r->admitted = !over && context->fits(context->arg, r, pod, r->failed_reason, sizeof(r->failed_reason), r->failed_message,
-					     sizeof(r->failed_message));
+	r->admitted = !over && context->fits(context->arg, r, pod, r->failed_reason, sizeof(r->failed_reason),
+	                                     r->failed_message, sizeof(r->failed_message));
 	fetch(r);
 	run_update(r, pod);
 	return r;

@@ -20,8 +20,8 @@ struct run_context {
 	const char *self; /* this program */
 	const char *const *pod_env; /* for every container */
 	/* Room for this Pod besides those admitted on its node? False with reason ("OutOfcpu") and message. */
-	bool (*fits)(void *arg, const struct run *r, const struct pod *pod, char *reason, size_t reason_size, char *message,
-		     size_t message_size);
+	bool (*fits)(void *arg, const struct run *r, const struct pod *pod, char *reason, size_t reason_size,
+	             char *message, size_t message_size);
 	void (*gone)(void *arg, struct run *r); /* nothing is left of it: forget and free it */
 	void *arg;
 };

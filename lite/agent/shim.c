@@ -94,7 +94,7 @@ static void tell(struct shim *s)
 	pod_state_format(&s->state, &line);
 	write_state_file(s, buf_text(&line));
 	buf_add_char(&line, '\n');
-	LIST_EACH(l, &s->clients) {
+	LIST_EACH (l, &s->clients) {
 		struct client *c = LIST_ITEM(l, struct client, link);
 
 		if (send(c->fd, line.data, line.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)line.len)
@@ -170,7 +170,7 @@ static void box_ended(struct box *b, int status)
 	usec_t now = loop_now(b->shim->loop);
 
 	stop_probes(b);
-	st->exit = (struct box_exit){ .started = st->started_at, .finished = clock_wall(clock_real()) };
+	st->exit = (struct box_exit) { .started = st->started_at, .finished = clock_wall(clock_real()) };
 	if (WIFSIGNALED(status)) {
 		st->exit.signal = WTERMSIG(status);
 		st->exit.code = 128 + WTERMSIG(status);
@@ -198,7 +198,8 @@ static int open_log(const struct box *b)
 
 static void box_start(struct box *b)
 {
-	_cleanup_free_ const char **argv = with_null(b->spec->argv, b->spec->n_argv), **env = with_null(b->spec->env, b->spec->n_env);
+	_cleanup_free_ const char **argv = with_null(b->spec->argv, b->spec->n_argv),
+	                          **env = with_null(b->spec->env, b->spec->n_env);
 	_cleanup_fd_ int log = open_log(b);
 	struct err err = { 0 };
 	pid_t pid;
@@ -215,12 +216,19 @@ static void box_start(struct box *b)
 	b->st->started_at = clock_wall(clock_real());
 	b->st->reason = "";
 	*b->message = 0;
-	r = b->spec->n_argv == 0
-		    ? err_set(&err, -EINVAL, "the container has no command: images are not used here, so their entry points are unknown")
+	r = b->spec->n_argv == 0 ? err_set(&err, -EINVAL,
+	                                   "the container has no command: images are not used here, so their entry "
+	                                   "points are unknown")
 	    : log < 0 ? err_errno(&err, -errno, "cannot write its log %s", b->spec->log)
-		      : spawn(&(struct spawn){ .argv = argv, .env = env, .env_only = true, .cwd = b->spec->cwd, .in = -1, .out = log,
-					       .err = log, .extra = -1 },
-			      &pid, &err);
+	              : spawn(&(struct spawn) { .argv = argv,
+	                                        .env = env,
+	                                        .env_only = true,
+	                                        .cwd = b->spec->cwd,
+	                                        .in = -1,
+	                                        .out = log,
+	                                        .err = log,
+	                                        .extra = -1 },
+	                      &pid, &err);
 	if (r < 0) {
 		box_ended(b, 128 << 8);
 		str_copy(b->message, sizeof(b->message), err_text(&err));
@@ -352,7 +360,8 @@ static bool wind_down(struct shim *s, usec_t *wake)
 	if (mains || any_running(s->inits, s->spec->n_inits)) {
 		if (s->terminating && loop_now(s->loop) >= s->kill_at)
 			descend_kill(getpid(), SIGKILL);
-		wake_at(wake, s->terminating && loop_now(s->loop) < s->kill_at ? s->kill_at : loop_now(s->loop) + SETTLE_SPAN);
+		wake_at(wake, s->terminating && loop_now(s->loop) < s->kill_at ? s->kill_at
+		                                                               : loop_now(s->loop) + SETTLE_SPAN);
 		return false;
 	}
 	/* what the boxes left behind: killed, and buried too, so that not even its number is left */
@@ -503,7 +512,7 @@ static void client_came(void *arg, uint32_t events)
 		return;
 	}
 	c = NEW(struct client);
-	*c = (struct client){ .shim = s, .fd = fd };
+	*c = (struct client) { .shim = s, .fd = fd };
 	c->watch = loop_add_fd(s->loop, fd, EPOLLIN, client_ready, c);
 	list_add_tail(&s->clients, &c->link);
 	s->n_clients++;
@@ -522,22 +531,27 @@ static int listen_in_dir(struct shim *s, struct err *err)
 		return err_errno(err, -errno, "cannot enter %s", s->dir);
 	unlink(addr.sun_path);
 	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(s->listener, 8) < 0)
+	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(s->listener, 8) < 0)
 		return err_errno(err, -errno, "cannot listen on %s/sock", s->dir);
 	loop_add_fd(s->loop, s->listener, EPOLLIN, client_came, s);
 	return 0;
 }
 
 static void set_up_boxes(struct shim *s, const struct box_spec *specs, uint32_t n, bool init, struct box **ret_boxes,
-			 struct box_state **ret_states)
+                         struct box_state **ret_states)
 {
 	struct box *boxes = mem_alloc_n(n, sizeof(*boxes));
 	struct box_state *states = mem_alloc_n(n, sizeof(*states));
 	const char *waits_for = s->spec->n_inits ? "PodInitializing" : "ContainerCreating";
 
 	for (uint32_t i = 0; i < n; i++) {
-		states[i] = (struct box_state){ .name = specs[i].name, .phase = BOX_WAITING, .reason = waits_for, .message = "" };
-		boxes[i] = (struct box){ .shim = s, .spec = &specs[i], .st = &states[i], .is_init = init, .start_at = USEC_NEVER };
+		states[i] = (struct box_state) {
+			.name = specs[i].name, .phase = BOX_WAITING, .reason = waits_for, .message = ""
+		};
+		boxes[i] = (struct box) {
+			.shim = s, .spec = &specs[i], .st = &states[i], .is_init = init, .start_at = USEC_NEVER
+		};
 	}
 	*ret_boxes = boxes;
 	*ret_states = states;
@@ -553,7 +567,8 @@ static void write_pid(struct shim *s)
 	const char *rest;
 
 	if (buf_read_file(&stat, "/proc/self/stat") < 0 || !(rest = strrchr(buf_text(&stat), ')')) ||
-	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1 ||
+	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	           &started) != 1 ||
 	    dprintf(fd, "%d %llu\n", getpid(), started) < 0)
 		log_warn("cannot write %s", path);
 }

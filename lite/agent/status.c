@@ -56,8 +56,8 @@ static yyjson_val *find(yyjson_val *list, const char *key, const char *value)
 	return NULL;
 }
 
-static void add_condition(struct patch *p, yyjson_val *pod, const char *type, bool is, const char *reason, const char *message,
-			  usec_t now)
+static void add_condition(struct patch *p, yyjson_val *pod, const char *type, bool is, const char *reason,
+                          const char *message, usec_t now)
 {
 	yyjson_val *old = find(json_get(json_get(pod, "status"), "conditions"), "type", type);
 	const char *status = is ? "True" : "False", *since = json_str(json_get(old, "lastTransitionTime"));
@@ -83,7 +83,8 @@ static const char *unready(const struct status_facts *f, yyjson_val *pod, struct
 	buf_add_str(out, "containers with unready status: [");
 	if (!f->state && yyjson_arr_iter_init(json_get(json_get(pod, "spec"), "containers"), &iter))
 		while ((container = yyjson_arr_iter_next(&iter)))
-			buf_printf(out, "%s%s", str_ends(buf_text(out), "[") ? "" : " ", str_or(json_str(json_get(container, "name")), ""));
+			buf_printf(out, "%s%s", str_ends(buf_text(out), "[") ? "" : " ",
+			           str_or(json_str(json_get(container, "name")), ""));
 	for (uint32_t i = 0; f->state && i < f->state->n_mains; i++)
 		if (!f->state->mains[i].ready)
 			buf_printf(out, "%s%s", str_ends(buf_text(out), "[") ? "" : " ", f->state->mains[i].name);
@@ -131,11 +132,16 @@ static void add_conditions(struct patch *p, yyjson_val *pod, const struct status
 		reason = "ContainersNotReady";
 		message = unready(f, pod, &text);
 	}
-	add_condition(p, pod, "PodReadyToStartContainers", f->sandbox && !status_is_final(status_phase_of(f)), NULL, NULL, now);
+	add_condition(p, pod, "PodReadyToStartContainers", f->sandbox && !status_is_final(status_phase_of(f)), NULL,
+	              NULL, now);
 	add_condition(p, pod, "Initialized", initialized,
-		      !initialized ? "ContainersNotInitialized" : over && !failed ? "PodCompleted" : NULL, NULL, now);
+	              !initialized      ? "ContainersNotInitialized"
+	              : over && !failed ? "PodCompleted"
+	                                : NULL,
+	              NULL, now);
 	if (ready && !gates_hold(pod))
-		add_condition(p, pod, "Ready", false, "ReadinessGatesNotReady", "a readiness gate's condition is not True", now);
+		add_condition(p, pod, "Ready", false, "ReadinessGatesNotReady",
+		              "a readiness gate's condition is not True", now);
 	else
 		add_condition(p, pod, "Ready", ready, reason, message, now);
 	add_condition(p, pod, "ContainersReady", ready, reason, message, now);
@@ -159,23 +165,25 @@ static void put_waiting(struct patch *c, const char *reason, const char *message
 		patch_str(c, message, PATH("state", "waiting", "message"));
 }
 
-static void put_state(struct patch *c, yyjson_val *pod, const struct box_state *b, const struct status_facts *f, const char *id)
+static void put_state(struct patch *c, yyjson_val *pod, const struct box_state *b, const struct status_facts *f,
+                      const char *id)
 {
 	yyjson_val *meta = json_get(pod, "metadata");
 
 	if (b->phase == BOX_RUNNING)
 		patch_time(c, b->started_at, PATH("state", "running", "startedAt"));
 	else if (b->phase == BOX_WAITING)
-		put_waiting(c, f->waiting_reason ? f->waiting_reason : str_or(b->reason, "ContainerCreating"), f->waiting_message);
+		put_waiting(c, f->waiting_reason ? f->waiting_reason : str_or(b->reason, "ContainerCreating"),
+		            f->waiting_message);
 	else if (str_empty(b->reason)) {
 		put_exit(c, &b->exit, "state", id, b->message);
 		if (b->has_last)
 			put_exit(c, &b->last, "lastState", id, NULL);
 	} else {
 		_cleanup_free_ char *text = str_printf("back-off restarting failed container=%s pod=%s_%s(%s)", b->name,
-						       str_or(json_str(json_get(meta, "name")), ""),
-						       str_or(json_str(json_get(meta, "namespace")), ""),
-						       str_or(json_str(json_get(meta, "uid")), ""));
+		                                       str_or(json_str(json_get(meta, "name")), ""),
+		                                       str_or(json_str(json_get(meta, "namespace")), ""),
+		                                       str_or(json_str(json_get(meta, "uid")), ""));
 
 		put_waiting(c, b->reason, text);
 		put_exit(c, &b->exit, "lastState", id, b->message);
@@ -184,8 +192,8 @@ static void put_state(struct patch *c, yyjson_val *pod, const struct box_state *
 		put_exit(c, &b->last, "lastState", id, NULL);
 }
 
-static void add_box(struct patch *p, yyjson_val *pod, yyjson_val *container, const char *list, const struct box_state *b,
-		    const struct status_facts *f)
+static void add_box(struct patch *p, yyjson_val *pod, yyjson_val *container, const char *list,
+                    const struct box_state *b, const struct status_facts *f)
 {
 	struct patch *c = patch_add(p, PATH("status", list));
 	const char *name = str_or(json_str(json_get(container, "name")), "");
@@ -194,8 +202,8 @@ static void add_box(struct patch *p, yyjson_val *pod, yyjson_val *container, con
 
 	if (!b)
 		b = &fresh;
-	snprintf(id, sizeof(id), "sunk-lite://%s/%s/%d", str_or(json_str(json_get(json_get(pod, "metadata"), "uid")), ""), name,
-		 b->restarts);
+	snprintf(id, sizeof(id), "sunk-lite://%s/%s/%d",
+	         str_or(json_str(json_get(json_get(pod, "metadata"), "uid")), ""), name, b->restarts);
 	patch_str(c, name, PATH("name"));
 	patch_raw(c, "{}", 2, PATH("state"), NULL);
 	patch_raw(c, "{}", 2, PATH("lastState"), NULL);
@@ -209,8 +217,8 @@ static void add_box(struct patch *p, yyjson_val *pod, yyjson_val *container, con
 	patch_bool(c, b->started, PATH("started"));
 }
 
-static void add_boxes(struct patch *p, yyjson_val *pod, const char *key, const char *list, const struct box_state *boxes,
-		      uint32_t n, const struct status_facts *f)
+static void add_boxes(struct patch *p, yyjson_val *pod, const char *key, const char *list,
+                      const struct box_state *boxes, uint32_t n, const struct status_facts *f)
 {
 	yyjson_arr_iter iter;
 	yyjson_val *container;
@@ -244,7 +252,8 @@ void status_patch(yyjson_val *pod, const struct status_facts *f, usec_t now, str
 		patch_str(patch_add(p, PATH("status", "podIPs")), f->pod_ip, PATH("ip"));
 	}
 	add_conditions(p, pod, f, now);
-	add_boxes(p, pod, "initContainers", "initContainerStatuses", f->state ? f->state->inits : NULL, f->state ? f->state->n_inits : 0,
-		  f);
-	add_boxes(p, pod, "containers", "containerStatuses", f->state ? f->state->mains : NULL, f->state ? f->state->n_mains : 0, f);
+	add_boxes(p, pod, "initContainers", "initContainerStatuses", f->state ? f->state->inits : NULL,
+	          f->state ? f->state->n_inits : 0, f);
+	add_boxes(p, pod, "containers", "containerStatuses", f->state ? f->state->mains : NULL,
+	          f->state ? f->state->n_mains : 0, f);
 }

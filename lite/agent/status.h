@@ -9,8 +9,8 @@
 #include <yyjson.h>
 
 #include "base/time.h"
-#include "json/patch.h"
 #include "lite/agent/box.h"
+#include "json/patch.h"
 
 struct status_facts {
 	const struct pod_state *state; /* NULL: nothing has been started yet */

@@ -42,7 +42,8 @@ static void look(void *arg)
 	struct dirent *entry;
 
 	while (all && (entry = readdir(all))) {
-		_cleanup_free_ char *path = str_printf("%s/%s", s->dir, entry->d_name), *spec = str_printf("%s/spec.json", path);
+		_cleanup_free_ char *path = str_printf("%s/%s", s->dir, entry->d_name),
+		                    *spec = str_printf("%s/spec.json", path);
 
 		if (entry->d_name[0] == '.' || s->wanted(s->arg, entry->d_name) || access(spec, F_OK) < 0)
 			continue;
@@ -54,12 +55,12 @@ static void look(void *arg)
 		loop_set_timer(s->timer, loop_now(s->loop) + SPAN);
 }
 
-struct sweep *sweep_new(struct loop *l, const char *dir, bool (*known)(void *arg), bool (*wanted)(void *arg, const char *uid),
-			void *arg)
+struct sweep *sweep_new(struct loop *l, const char *dir, bool (*known)(void *arg),
+                        bool (*wanted)(void *arg, const char *uid), void *arg)
 {
 	struct sweep *s = NEW(struct sweep);
 
-	*s = (struct sweep){ .loop = l, .dir = mem_strdup(dir), .known = known, .wanted = wanted, .arg = arg };
+	*s = (struct sweep) { .loop = l, .dir = mem_strdup(dir), .known = known, .wanted = wanted, .arg = arg };
 	s->timer = loop_add_timer(l, look, s);
 	loop_set_timer(s->timer, loop_now(l) + SPAN);
 	return s;

@@ -12,6 +12,6 @@
 struct sweep;
 
 /* Waits until known() and then takes every directory whose name is not wanted(). */
-struct sweep *sweep_new(struct loop *l, const char *dir, bool (*known)(void *arg), bool (*wanted)(void *arg, const char *uid),
-			void *arg);
+struct sweep *sweep_new(struct loop *l, const char *dir, bool (*known)(void *arg),
+                        bool (*wanted)(void *arg, const char *uid), void *arg);
 void sweep_free(struct sweep *s);

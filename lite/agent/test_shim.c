@@ -131,10 +131,10 @@ static bool pod_next(struct pod *p)
 	return pod_last(p);
 }
 
-#define UNTIL(p, condition)                                                        \
-	while (!(p)->state || !(condition))                                        \
-		if (!pod_next(p))                                                  \
-			fail_msg("the shim ended before: %s", #condition)
+#define UNTIL(p, condition)                                                                                            \
+	while (!(p)->state || !(condition))                                                                            \
+		if (!pod_next(p))                                                                                      \
+	fail_msg("the shim ended before: %s", #condition)
 
 static void pod_term(struct pod *p, int ms)
 {
@@ -152,7 +152,8 @@ static void pod_done(struct pod *p)
 	assert_true(p->state->ended);
 	free(p->state);
 	buf_done(&p->in);
-	for (const char *const *name = (const char *const[]){ "spec.json", "state.json", "sock", "log", "log.before", "log2", "mark", "pid", "shim.pid", NULL };
+	for (const char *const *name = (const char *const[]) { "spec.json", "state.json", "sock", "log", "log.before",
+	                                                       "log2", "mark", "pid", "shim.pid", NULL };
 	     *name; name++) {
 		char path[64];
 
@@ -164,8 +165,9 @@ static void pod_done(struct pod *p)
 
 static void test_a_command_runs_with_its_own_environment_and_its_exit_code_is_told(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"cwd\":\"/\","
-				 "\"argv\":[\"/bin/sh\",\"-c\",\"echo $A $HOME; pwd; exit 7\"],\"env\":[\"A=b\"]}]}");
+	struct pod p = pod_start(
+	        "{\"uid\":\"u\",\"restart\":\"Never\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"cwd\":\"/\","
+	        "\"argv\":[\"/bin/sh\",\"-c\",\"echo $A $HOME; pwd; exit 7\"],\"env\":[\"A=b\"]}]}");
 	_cleanup_free_ char *log = NULL;
 
 	(void)state;
@@ -179,10 +181,11 @@ static void test_a_command_runs_with_its_own_environment_and_its_exit_code_is_to
 
 static void test_init_boxes_run_in_order_before_the_main_ones(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\","
-				 "\"inits\":[{\"name\":\"i1\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"sleep 0.1; echo 1\"]},"
-				 "{\"name\":\"i2\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"echo 2\"]}],"
-				 "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"echo 3\"]}]}");
+	struct pod p = pod_start(
+	        "{\"uid\":\"u\",\"restart\":\"Never\","
+	        "\"inits\":[{\"name\":\"i1\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"sleep 0.1; echo 1\"]},"
+	        "{\"name\":\"i2\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"echo 2\"]}],"
+	        "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"echo 3\"]}]}");
 	_cleanup_free_ char *log = NULL;
 
 	(void)state;
@@ -196,8 +199,8 @@ static void test_init_boxes_run_in_order_before_the_main_ones(void **state)
 static void test_a_failed_init_box_ends_a_pod_that_never_restarts(void **state)
 {
 	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\","
-				 "\"inits\":[{\"name\":\"i\",\"log\":\"@/log\",\"argv\":[\"/bin/false\"]}],"
-				 "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/true\"]}]}");
+	                         "\"inits\":[{\"name\":\"i\",\"log\":\"@/log\",\"argv\":[\"/bin/false\"]}],"
+	                         "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/true\"]}]}");
 
 	(void)state;
 	UNTIL(&p, p.state->ended);
@@ -208,10 +211,11 @@ static void test_a_failed_init_box_ends_a_pod_that_never_restarts(void **state)
 
 static void test_a_sidecar_stays_until_the_main_boxes_are_done(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\","
-				 "\"inits\":[{\"name\":\"s\",\"sidecar\":true,\"log\":\"@/log2\",\"argv\":[\"/bin/sh\",\"-c\","
-				 "\"trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done\"]}],"
-				 "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"sleep 0.3\"]}]}");
+	struct pod p = pod_start(
+	        "{\"uid\":\"u\",\"restart\":\"Never\","
+	        "\"inits\":[{\"name\":\"s\",\"sidecar\":true,\"log\":\"@/log2\",\"argv\":[\"/bin/sh\",\"-c\","
+	        "\"trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done\"]}],"
+	        "\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\",\"sleep 0.3\"]}]}");
 	_cleanup_free_ char *log = NULL;
 
 	(void)state;
@@ -226,8 +230,10 @@ static void test_a_sidecar_stays_until_the_main_boxes_are_done(void **state)
 
 static void test_a_box_that_ends_is_restarted_when_the_policy_says_so(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"OnFailure\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\","
-				 "\"argv\":[\"/bin/sh\",\"-c\",\"[ -e @/mark ] && echo two && exit 0; echo one; touch @/mark; exit 3\"]}]}");
+	struct pod p =
+	        pod_start("{\"uid\":\"u\",\"restart\":\"OnFailure\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\","
+	                  "\"argv\":[\"/bin/sh\",\"-c\",\"[ -e @/mark ] && echo two && exit 0; echo one; touch @/mark; "
+	                  "exit 3\"]}]}");
 	_cleanup_free_ char *log = NULL, *before = NULL;
 
 	(void)state;
@@ -246,7 +252,7 @@ static void test_a_box_that_ends_is_restarted_when_the_policy_says_so(void **sta
 static void test_a_box_that_keeps_crashing_is_put_off(void **state)
 {
 	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Always\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\","
-				 "\"argv\":[\"/bin/false\"]}]}");
+	                         "\"argv\":[\"/bin/false\"]}]}");
 
 	(void)state;
 	UNTIL(&p, str_eq(p.state->mains[0].reason, "CrashLoopBackOff"));
@@ -257,10 +263,12 @@ static void test_a_box_that_keeps_crashing_is_put_off(void **state)
 
 static void test_term_gives_time_to_clean_up_and_then_kills(void **state)
 {
-	struct pod kind = pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\","
-				    "\"trap 'exit 5' TERM; echo up; while :; do sleep 0.05; done\"]}]}");
-	struct pod deaf = pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\","
-				    "\"trap '' TERM; touch @/mark; while :; do sleep 0.05; done\"]}]}");
+	struct pod kind =
+	        pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\","
+	                  "\"trap 'exit 5' TERM; echo up; while :; do sleep 0.05; done\"]}]}");
+	struct pod deaf =
+	        pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sh\",\"-c\","
+	                  "\"trap '' TERM; touch @/mark; while :; do sleep 0.05; done\"]}]}");
 	char path[64];
 
 	(void)state;
@@ -289,8 +297,9 @@ static void test_term_gives_time_to_clean_up_and_then_kills(void **state)
 static void test_no_process_outlives_its_pod_even_in_a_session_of_its_own(void **state)
 {
 	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\","
-				 "\"argv\":[\"/bin/sh\",\"-c\",\"setsid sh -c 'trap \\\"\\\" TERM; echo $$ >@/pid.new; mv @/pid.new @/pid; "
-				 "sleep 1000' & until [ -e @/pid ]; do sleep 0.02; done\"]}]}");
+	                         "\"argv\":[\"/bin/sh\",\"-c\",\"setsid sh -c 'trap \\\"\\\" TERM; echo $$ >@/pid.new; "
+	                         "mv @/pid.new @/pid; "
+	                         "sleep 1000' & until [ -e @/pid ]; do sleep 0.02; done\"]}]}");
 	_cleanup_free_ char *pid = NULL;
 
 	(void)state;
@@ -303,9 +312,10 @@ static void test_no_process_outlives_its_pod_even_in_a_session_of_its_own(void *
 
 static void test_readiness_follows_the_probe(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sleep\",\"1000\"],"
-				 "\"readiness\":{\"kind\":\"exec\",\"argv\":[\"/bin/sh\",\"-c\",\"test -e @/mark\"],\"periodMs\":1000,"
-				 "\"failures\":1,\"successes\":1}}]}");
+	struct pod p = pod_start(
+	        "{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sleep\",\"1000\"],"
+	        "\"readiness\":{\"kind\":\"exec\",\"argv\":[\"/bin/sh\",\"-c\",\"test -e @/mark\"],\"periodMs\":1000,"
+	        "\"failures\":1,\"successes\":1}}]}");
 	char path[64];
 
 	(void)state;
@@ -323,7 +333,8 @@ static void test_readiness_follows_the_probe(void **state)
 static void test_what_cannot_start_says_why(void **state)
 {
 	struct pod p = pod_start("{\"uid\":\"u\",\"restart\":\"Never\",\"mains\":["
-				 "{\"name\":\"a\",\"log\":\"@/log\",\"argv\":[]},{\"name\":\"b\",\"log\":\"@/log\",\"argv\":[\"/no/such\"]}]}");
+	                         "{\"name\":\"a\",\"log\":\"@/log\",\"argv\":[]},{\"name\":\"b\",\"log\":\"@/"
+	                         "log\",\"argv\":[\"/no/such\"]}]}");
 
 	(void)state;
 	UNTIL(&p, p.state->ended);
@@ -336,7 +347,8 @@ static void test_what_cannot_start_says_why(void **state)
 
 static void test_garbage_on_the_socket_changes_nothing(void **state)
 {
-	struct pod p = pod_start("{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sleep\",\"1000\"]}]}");
+	struct pod p = pod_start(
+	        "{\"uid\":\"u\",\"mains\":[{\"name\":\"c\",\"log\":\"@/log\",\"argv\":[\"/bin/sleep\",\"1000\"]}]}");
 	int other;
 	char bytes[4096];
 
@@ -355,8 +367,9 @@ static void test_garbage_on_the_socket_changes_nothing(void **state)
 }
 
 TEST_MAIN(TEST(a_command_runs_with_its_own_environment_and_its_exit_code_is_told),
-	  TEST(init_boxes_run_in_order_before_the_main_ones), TEST(a_failed_init_box_ends_a_pod_that_never_restarts),
-	  TEST(a_sidecar_stays_until_the_main_boxes_are_done), TEST(a_box_that_ends_is_restarted_when_the_policy_says_so),
-	  TEST(a_box_that_keeps_crashing_is_put_off), TEST(term_gives_time_to_clean_up_and_then_kills),
-	  TEST(no_process_outlives_its_pod_even_in_a_session_of_its_own), TEST(readiness_follows_the_probe),
-	  TEST(what_cannot_start_says_why), TEST(garbage_on_the_socket_changes_nothing))
+          TEST(init_boxes_run_in_order_before_the_main_ones), TEST(a_failed_init_box_ends_a_pod_that_never_restarts),
+          TEST(a_sidecar_stays_until_the_main_boxes_are_done),
+          TEST(a_box_that_ends_is_restarted_when_the_policy_says_so), TEST(a_box_that_keeps_crashing_is_put_off),
+          TEST(term_gives_time_to_clean_up_and_then_kills),
+          TEST(no_process_outlives_its_pod_even_in_a_session_of_its_own), TEST(readiness_follows_the_probe),
+          TEST(what_cannot_start_says_why), TEST(garbage_on_the_socket_changes_nothing))

@@ -14,9 +14,10 @@
 #define T0 (1794766553 * USEC_SEC)
 
 static const char pod_text[] = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"generation\":1},"
-			       "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"busybox\"}]},"
-			       "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"},"
-			       "{\"type\":\"Theirs\",\"status\":\"True\"}]}}";
+                               "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"busybox\"}]},"
+                               "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
+                               "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"},"
+                               "{\"type\":\"Theirs\",\"status\":\"True\"}]}}";
 
 /* "phase | Type=T(reason) … | c ready=… {state}" as in the recording's summary. */
 static char *summary(const struct status_facts *f)
@@ -33,7 +34,8 @@ static char *summary(const struct status_facts *f)
 	text = patch_text(p, &len);
 	doc = yyjson_read(text, len, 0);
 	status = json_get(yyjson_doc_get_root(doc), "status");
-	buf_printf(&out, "%s %s|", json_str(json_get(status, "phase")), str_or(json_str(json_get(status, "reason")), ""));
+	buf_printf(&out, "%s %s|", json_str(json_get(status, "phase")),
+	           str_or(json_str(json_get(status, "reason")), ""));
 	yyjson_arr_iter_init(json_get(status, "conditions"), &iter);
 	while (json_get(status, "conditions") && (item = yyjson_arr_iter_next(&iter))) {
 		const char *reason = json_str(json_get(item, "reason"));
@@ -46,8 +48,8 @@ static char *summary(const struct status_facts *f)
 	if (item) {
 		_cleanup_free_ char *state = yyjson_val_write(json_get(item, "state"), 0, NULL);
 
-		buf_printf(&out, " | ready=%d rc=%d %s", json_bool(json_get(item, "ready"), false), (int)json_int(json_get(item, "restartCount"), 0),
-			   state);
+		buf_printf(&out, " | ready=%d rc=%d %s", json_bool(json_get(item, "ready"), false),
+		           (int)json_int(json_get(item, "restartCount"), 0), state);
 	}
 	yyjson_doc_free(doc);
 	yyjson_doc_free(pod);
@@ -57,42 +59,63 @@ static char *summary(const struct status_facts *f)
 
 #define WAITING { .name = "c", .phase = BOX_WAITING, .reason = "ContainerCreating" }
 #define RUNNING { .name = "c", .phase = BOX_RUNNING, .ready = true, .started = true, .started_at = T0 }
-#define ENDED(n, why) { .name = "c", .phase = BOX_TERMINATED, .exit = { .code = n, .reason = why, .started = T0, .finished = T0 } }
+#define ENDED(n, why)                                                                                                  \
+	{                                                                                                              \
+		.name = "c", .phase = BOX_TERMINATED, .exit = {                                                        \
+			.code = n,                                                                                     \
+			.reason = why,                                                                                 \
+			.started = T0,                                                                                 \
+			.finished = T0                                                                                 \
+		}                                                                                                      \
+	}
 
 static void test_a_pod_moves_through_the_states_of_a_real_kubelet(void **state)
 {
-	static struct box_state waiting = WAITING, running = RUNNING, completed = ENDED(0, "Completed"), failed = ENDED(3, "Error");
-	static struct box_state backing_off = { .name = "c", .phase = BOX_TERMINATED, .reason = "CrashLoopBackOff", .restarts = 1,
-						.exit = { .code = 1, .reason = "Error", .started = T0, .finished = T0 } };
-#define STATE(box, is_ended) &(struct pod_state){ .initialized = true, .ended = is_ended, .mains = &box, .n_mains = 1 }
+	static struct box_state waiting = WAITING, running = RUNNING, completed = ENDED(0, "Completed"),
+	                        failed = ENDED(3, "Error");
+	static struct box_state backing_off = { .name = "c",
+		                                .phase = BOX_TERMINATED,
+		                                .reason = "CrashLoopBackOff",
+		                                .restarts = 1,
+		                                .exit = {
+		                                        .code = 1, .reason = "Error", .started = T0, .finished = T0 } };
+#define STATE(box, is_ended) &(struct pod_state) { .initialized = true, .ended = is_ended, .mains = &box, .n_mains = 1 }
 	const struct {
 		struct status_facts f;
 		const char *want;
 	} steps[] = {
 		{ { .state = NULL },
-		  "Pending | PodReadyToStartContainers=F Initialized=T Ready=F(ContainersNotReady) ContainersReady=F(ContainersNotReady) | "
+		  "Pending | PodReadyToStartContainers=F Initialized=T Ready=F(ContainersNotReady) "
+		  "ContainersReady=F(ContainersNotReady) | "
 		  "ready=0 rc=0 {\"waiting\":{\"reason\":\"ContainerCreating\"}}" },
 		{ { .state = STATE(waiting, false), .sandbox = true },
-		  "Pending | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) ContainersReady=F(ContainersNotReady) | "
+		  "Pending | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
+		  "ContainersReady=F(ContainersNotReady) | "
 		  "ready=0 rc=0 {\"waiting\":{\"reason\":\"ContainerCreating\"}}" },
 		{ { .state = STATE(running, false), .sandbox = true },
 		  "Running | PodReadyToStartContainers=T Initialized=T Ready=T ContainersReady=T | "
 		  "ready=1 rc=0 {\"running\":{\"startedAt\":\"2026-11-15T18:15:53Z\"}}" },
 		{ { .state = STATE(completed, true), .sandbox = true, .hold_terminal = true },
-		  "Running | PodReadyToStartContainers=T Initialized=T(PodCompleted) Ready=F(PodCompleted) ContainersReady=F(PodCompleted) | "
+		  "Running | PodReadyToStartContainers=T Initialized=T(PodCompleted) Ready=F(PodCompleted) "
+		  "ContainersReady=F(PodCompleted) | "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"" },
 		{ { .state = STATE(completed, true), .sandbox = true },
-		  "Succeeded | PodReadyToStartContainers=F Initialized=T(PodCompleted) Ready=F(PodCompleted) ContainersReady=F(PodCompleted) | "
+		  "Succeeded | PodReadyToStartContainers=F Initialized=T(PodCompleted) Ready=F(PodCompleted) "
+		  "ContainersReady=F(PodCompleted) | "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"" },
 		{ { .state = STATE(failed, true), .sandbox = true },
-		  "Failed | PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) ContainersReady=F(PodFailed) | "
+		  "Failed | PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) ContainersReady=F(PodFailed) "
+		  "| "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":3,\"reason\":\"Error\"" },
 		{ { .state = STATE(backing_off, false), .sandbox = true },
-		  "Running | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) ContainersReady=F(ContainersNotReady) | "
-		  "ready=0 rc=1 {\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off restarting failed container=c pod=p_ns(u)\"}}" },
+		  "Running | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
+		  "ContainersReady=F(ContainersNotReady) | "
+		  "ready=0 rc=1 {\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off restarting failed "
+		  "container=c pod=p_ns(u)\"}}" },
 		{ { .failed_reason = "OutOfcpu", .failed_message = "no" }, "Failed OutOfcpu|" },
 		{ { .state = STATE(failed, true), .failed_reason = "DeadlineExceeded" },
-		  "Failed DeadlineExceeded| PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) ContainersReady=F(PodFailed) |" },
+		  "Failed DeadlineExceeded| PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) "
+		  "ContainersReady=F(PodFailed) |" },
 	};
 
 	(void)state;
@@ -116,7 +139,7 @@ static void test_transition_times_change_only_with_the_status(void **state)
 		_cleanup_free_ char *text = NULL;
 		size_t len;
 
-		status_patch(yyjson_doc_get_root(pod), &(struct status_facts){ .state = &s }, T0, p);
+		status_patch(yyjson_doc_get_root(pod), &(struct status_facts) { .state = &s }, T0, p);
 		text = patch_text(p, &len);
 		assert_int_equal(strstr(text, "2020-01-01T00:00:00Z") != NULL, ready);
 		assert_null(strstr(text, "Theirs"));

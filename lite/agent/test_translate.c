@@ -15,7 +15,8 @@ static yyjson_val *get_object(void *arg, const char *kind, const char *name)
 
 	(void)arg;
 	if (!map) {
-		static const char m[] = "{\"data\":{\"a\":\"1\",\"b\":\"two\\nlines\"}}", s[] = "{\"data\":{\"pw\":\"c2VjcmV0\"}}";
+		static const char m[] = "{\"data\":{\"a\":\"1\",\"b\":\"two\\nlines\"}}",
+		                  s[] = "{\"data\":{\"pw\":\"c2VjcmV0\"}}";
 
 		map = yyjson_read(m, strlen(m), 0);
 		secret = yyjson_read(s, strlen(s), 0);
@@ -38,13 +39,17 @@ struct outcome {
 static void translate(struct outcome *o, const char *spec)
 {
 	_cleanup_free_ char *text = str_printf("{\"metadata\":{\"name\":\"web\",\"namespace\":\"ns\",\"uid\":\"uid-1\","
-					       "\"labels\":{\"app.x/y\":\"z\"}},\"spec\":%s}",
-					       spec);
-	const struct translate_env env = { .dir = "/pods/1", .self = "/bin/sunk-lite", .host_ip = "10.0.0.1", .pod_ip = "127.0.0.1",
-					   .more_env = (const char *const[]){ "MORE=yes", NULL }, .get = get_object };
+	                                       "\"labels\":{\"app.x/y\":\"z\"}},\"spec\":%s}",
+	                                       spec);
+	const struct translate_env env = { .dir = "/pods/1",
+		                           .self = "/bin/sunk-lite",
+		                           .host_ip = "10.0.0.1",
+		                           .pod_ip = "127.0.0.1",
+		                           .more_env = (const char *const[]) { "MORE=yes", NULL },
+		                           .get = get_object };
 	yyjson_doc *pod = yyjson_read(text, strlen(text), 0);
 	yyjson_mut_doc *out = yyjson_mut_doc_new(NULL);
-	*o = (struct outcome){ 0 };
+	*o = (struct outcome) { 0 };
 	assert_non_null(pod);
 	link_init(&o->files);
 	o->r = translate_pod(yyjson_doc_get_root(pod), &env, out, &o->files, &o->err);
@@ -65,18 +70,20 @@ static void test_command_and_environment_are_expanded_as_kubernetes_does(void **
 {
 	struct outcome o;
 
-	translate(&o,
-		"{\"nodeName\":\"n1\",\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"command\":[\"sh\",\"$(A)\"],"
-		"\"args\":[\"$$(A)\",\"$(NOPE)\",\"$(B)\"],\"workingDir\":\"/tmp\",\"resources\":{\"limits\":{\"cpu\":\"1500m\"}},\"env\":["
-		"{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"<$(A)>\"},"
-		"{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}},"
-		"{\"name\":\"L\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['app.x/y']\"}}},"
-		"{\"name\":\"NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.nodeName\"}}},"
-		"{\"name\":\"CPU\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.cpu\"}}},"
-		"{\"name\":\"CM\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"cm\",\"key\":\"a\"}}},"
-		"{\"name\":\"PW\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"sec\",\"key\":\"pw\"}}},"
-		"{\"name\":\"OPT\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"none\",\"key\":\"pw\",\"optional\":true}}}],"
-		"\"envFrom\":[{\"prefix\":\"X_\",\"configMapRef\":{\"name\":\"cm\"}}]}]}");
+	translate(&o, "{\"nodeName\":\"n1\",\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"command\":["
+	              "\"sh\",\"$(A)\"],"
+	              "\"args\":[\"$$(A)\",\"$(NOPE)\",\"$(B)\"],\"workingDir\":\"/"
+	              "tmp\",\"resources\":{\"limits\":{\"cpu\":\"1500m\"}},\"env\":["
+	              "{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"<$(A)>\"},"
+	              "{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}},"
+	              "{\"name\":\"L\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['app.x/y']\"}}},"
+	              "{\"name\":\"NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.nodeName\"}}},"
+	              "{\"name\":\"CPU\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.cpu\"}}},"
+	              "{\"name\":\"CM\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"cm\",\"key\":\"a\"}}},"
+	              "{\"name\":\"PW\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"sec\",\"key\":\"pw\"}}},"
+	              "{\"name\":\"OPT\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"none\",\"key\":\"pw\","
+	              "\"optional\":true}}}],"
+	              "\"envFrom\":[{\"prefix\":\"X_\",\"configMapRef\":{\"name\":\"cm\"}}]}]}");
 
 	(void)state;
 	assert_int_equal(o.r, 0);
@@ -99,21 +106,25 @@ static void test_volumes_become_files_and_mounts(void **state)
 {
 	struct outcome o;
 
-	translate(&o,
-		"{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"b\",\"path\":\"sub/b.txt\"}]}},"
-		"{\"name\":\"s\",\"secret\":{\"secretName\":\"sec\",\"defaultMode\":256}},{\"name\":\"e\",\"emptyDir\":{}},"
-		"{\"name\":\"h\",\"hostPath\":{\"path\":\"/srv\"}}],"
-		"\"containers\":[{\"name\":\"c\",\"command\":[\"true\"],\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/etc/v\"},"
-		"{\"name\":\"s\",\"mountPath\":\"/etc/s\",\"readOnly\":true},{\"name\":\"h\",\"mountPath\":\"/data\",\"subPath\":\"x\"}]}]}");
+	translate(&o, "{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"b\",\"path\":"
+	              "\"sub/b.txt\"}]}},"
+	              "{\"name\":\"s\",\"secret\":{\"secretName\":\"sec\",\"defaultMode\":256}},{\"name\":\"e\","
+	              "\"emptyDir\":{}},"
+	              "{\"name\":\"h\",\"hostPath\":{\"path\":\"/srv\"}}],"
+	              "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"],\"volumeMounts\":[{\"name\":\"v\","
+	              "\"mountPath\":\"/etc/v\"},"
+	              "{\"name\":\"s\",\"mountPath\":\"/etc/s\",\"readOnly\":true},{\"name\":\"h\",\"mountPath\":\"/"
+	              "data\",\"subPath\":\"x\"}]}]}");
 	static const char *const paths[] = { "/pods/1/volumes/v", "/pods/1/volumes/v/sub/b.txt", "/pods/1/volumes/s",
-					     "/pods/1/volumes/s/pw", "/pods/1/volumes/e" };
+		                             "/pods/1/volumes/s/pw", "/pods/1/volumes/e" };
 	size_t n = 0;
 
 	(void)state;
 	assert_int_equal(o.r, 0);
-	HAS(o, "\"argv\":[\"/bin/sunk-lite\",\"enter\",\"--bind\",\"/pods/1/volumes/v\",\"/etc/v\",\"--bind-ro\",\"/pods/1/volumes/s\","
+	HAS(o, "\"argv\":[\"/bin/sunk-lite\",\"enter\",\"--bind\",\"/pods/1/volumes/v\",\"/etc/v\",\"--bind-ro\",\"/"
+	       "pods/1/volumes/s\","
 	       "\"/etc/s\",\"--bind\",\"/srv/x\",\"/data\",\"--cwd\",\"/\",\"--\",\"true\"]");
-	LIST_EACH(l, &o.files) {
+	LIST_EACH (l, &o.files) {
 		struct volume_file *f = LIST_ITEM(l, struct volume_file, link);
 
 		assert_string_equal(f->path, paths[n++]);
@@ -130,13 +141,16 @@ static void test_probes_are_carried_over(void **state)
 {
 	struct outcome o;
 
-	translate(&o, "{\"containers\":[{\"name\":\"c\",\"command\":[\"x\"],\"ports\":[{\"name\":\"web\",\"containerPort\":81}],"
-				     "\"readinessProbe\":{\"httpGet\":{\"path\":\"/r\",\"port\":\"web\"},\"periodSeconds\":3},"
-				     "\"livenessProbe\":{\"tcpSocket\":{\"port\":82}},\"startupProbe\":{\"exec\":{\"command\":[\"up\"]}}}]}");
+	translate(&o, "{\"containers\":[{\"name\":\"c\",\"command\":[\"x\"],\"ports\":[{\"name\":\"web\","
+	              "\"containerPort\":81}],"
+	              "\"readinessProbe\":{\"httpGet\":{\"path\":\"/r\",\"port\":\"web\"},\"periodSeconds\":3},"
+	              "\"livenessProbe\":{\"tcpSocket\":{\"port\":82}},\"startupProbe\":{\"exec\":{\"command\":[\"up\"]"
+	              "}}}]}");
 
 	(void)state;
 	assert_int_equal(o.r, 0);
-	HAS(o, "\"readiness\":{\"kind\":\"http\",\"host\":\"127.0.0.1\",\"port\":81,\"path\":\"/r\",\"initialMs\":0,\"periodMs\":3000");
+	HAS(o, "\"readiness\":{\"kind\":\"http\",\"host\":\"127.0.0.1\",\"port\":81,\"path\":\"/"
+	       "r\",\"initialMs\":0,\"periodMs\":3000");
 	HAS(o, "\"liveness\":{\"kind\":\"tcp\",\"host\":\"127.0.0.1\",\"port\":82");
 	HAS(o, "\"startup\":{\"kind\":\"exec\",\"argv\":[\"up\"]");
 	done(&o);
@@ -148,16 +162,21 @@ static void test_what_is_missing_or_malicious_is_refused(void **state)
 		const char *spec, *text;
 		int r;
 	} cases[] = {
-		{ "{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"none\"}}],\"containers\":[]}", "configmap \"none\" not found", -ENOENT },
-		{ "{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"a\",\"path\":\"../../x\"}]}}]}",
+		{ "{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"none\"}}],\"containers\":[]}",
+		  "configmap \"none\" not found", -ENOENT },
+		{ "{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"a\",\"path\":\".."
+		  "/../x\"}]}}]}",
 		  "cannot be called", -EINVAL },
 		{ "{\"volumes\":[{\"name\":\"../v\",\"emptyDir\":{}}]}", "volume's name", -EINVAL },
 		{ "{\"containers\":[{\"name\":\"../../c\"}]}", "container's name", -EINVAL },
-		{ "{\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"sec\",\"key\":\"no\"}}}]}]}",
+		{ "{\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"secretKeyRef\":{\"name\":"
+		  "\"sec\",\"key\":\"no\"}}}]}]}",
 		  "couldn't find key no", -ENOENT },
-		{ "{\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.x\"}}}]}]}",
+		{ "{\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{"
+		  "\"fieldPath\":\"spec.x\"}}}]}]}",
 		  "not known here", -EINVAL },
-		{ "{\"containers\":[{\"name\":\"c\",\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"no\",\"mountPath\":\"/x\"}]}]}",
+		{ "{\"containers\":[{\"name\":\"c\",\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"no\","
+		  "\"mountPath\":\"/x\"}]}]}",
 		  "does not have", -EINVAL },
 	};
 
@@ -181,10 +200,12 @@ static void count(void *arg, const char *kind, const char *name)
 
 static void test_everything_a_pod_mentions_is_needed(void **state)
 {
-	static const char pod[] = "{\"spec\":{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"a\"}},{\"secret\":{\"secretName\":\"b\"}}],"
-				  "\"initContainers\":[{\"envFrom\":[{\"configMapRef\":{\"name\":\"c\"}},{\"secretRef\":{\"name\":\"d\"}}]}],"
-				  "\"containers\":[{\"env\":[{\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"e\"}}},"
-				  "{\"valueFrom\":{\"secretKeyRef\":{\"name\":\"f\"}}}]}]}}";
+	static const char pod[] = "{\"spec\":{\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"a\"}},{\"secret\":"
+	                          "{\"secretName\":\"b\"}}],"
+	                          "\"initContainers\":[{\"envFrom\":[{\"configMapRef\":{\"name\":\"c\"}},{"
+	                          "\"secretRef\":{\"name\":\"d\"}}]}],"
+	                          "\"containers\":[{\"env\":[{\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"e\"}}},"
+	                          "{\"valueFrom\":{\"secretKeyRef\":{\"name\":\"f\"}}}]}]}}";
 	_cleanup_buf_ struct buf out = BUF(1000);
 	yyjson_doc *doc = yyjson_read(pod, strlen(pod), 0);
 
@@ -195,4 +216,5 @@ static void test_everything_a_pod_mentions_is_needed(void **state)
 }
 
 TEST_MAIN(TEST(command_and_environment_are_expanded_as_kubernetes_does), TEST(volumes_become_files_and_mounts),
-	  TEST(probes_are_carried_over), TEST(what_is_missing_or_malicious_is_refused), TEST(everything_a_pod_mentions_is_needed))
+          TEST(probes_are_carried_over), TEST(what_is_missing_or_malicious_is_refused),
+          TEST(everything_a_pod_mentions_is_needed))

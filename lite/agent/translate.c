@@ -27,7 +27,7 @@ static void vars_done(struct vars *v)
 	for (size_t i = 0; i < v->n; i++)
 		free(v->list[i]);
 	free(v->list);
-	*v = (struct vars){ 0 };
+	*v = (struct vars) { 0 };
 }
 
 static void vars_set(struct vars *v, const char *name, const char *value)
@@ -127,7 +127,8 @@ static int resource_value(struct translation *t, yyjson_val *container, yyjson_v
 		return err_set(t->err, -EINVAL, "resourceFieldRef '%.60s' is no resource", path);
 	list = mem_strndup(path, (size_t)(dot - path));
 	amount = json_str(json_get(json_get(json_get(container, "resources"), list), dot + 1));
-	if ((amount && quantity_parse(amount, strlen(amount), &value) < 0) || quantity_parse(divisor, strlen(divisor), &by) < 0 || by <= 0)
+	if ((amount && quantity_parse(amount, strlen(amount), &value) < 0) ||
+	    quantity_parse(divisor, strlen(divisor), &by) < 0 || by <= 0)
 		by = 1000;
 	snprintf(text, size, "%" PRId64, value / by + (value % by > 0));
 	return 0;
@@ -136,7 +137,8 @@ static int resource_value(struct translation *t, yyjson_val *container, yyjson_v
 /* A key of a config map or secret, decoded; the caller frees. NULL with *ret 0: it is optional and missing. */
 static int referred_value(struct translation *t, const char *kind, yyjson_val *ref, char **ret)
 {
-	const char *name = str_or(json_str(json_get(ref, "name")), ""), *key = str_or(json_str(json_get(ref, "key")), "");
+	const char *name = str_or(json_str(json_get(ref, "name")), ""),
+	           *key = str_or(json_str(json_get(ref, "key")), "");
 	yyjson_val *object = t->env->get(t->env->arg, kind, name);
 	const char *text = json_str(json_get(json_get(object, "data"), key));
 	struct buf plain = BUF(FILE_MAX);
@@ -145,9 +147,11 @@ static int referred_value(struct translation *t, const char *kind, yyjson_val *r
 	if (!text && json_bool(json_get(ref, "optional"), false))
 		return 0;
 	if (!object)
-		return err_set(t->err, -ENOENT, "%s \"%s\" not found", str_eq(kind, SECRETS) ? "secret" : "configmap", name);
+		return err_set(t->err, -ENOENT, "%s \"%s\" not found", str_eq(kind, SECRETS) ? "secret" : "configmap",
+		               name);
 	if (!text)
-		return err_set(t->err, -ENOENT, "couldn't find key %s in %s %s", key, str_eq(kind, SECRETS) ? "Secret" : "ConfigMap", name);
+		return err_set(t->err, -ENOENT, "couldn't find key %s in %s %s", key,
+		               str_eq(kind, SECRETS) ? "Secret" : "ConfigMap", name);
 	if (str_eq(kind, CONFIG_MAPS))
 		*ret = mem_strdup(text);
 	else if (str_add_unbase64(&plain, text, strlen(text)) == 0)
@@ -191,7 +195,8 @@ static int add_all_keys(struct translation *t, struct vars *vars, const char *ki
 	yyjson_obj_iter iter = yyjson_obj_iter_with(json_get(object, "data"));
 
 	if (!object && !json_bool(json_get(ref, "optional"), false))
-		return err_set(t->err, -ENOENT, "%s \"%s\" not found", str_eq(kind, SECRETS) ? "secret" : "configmap", name);
+		return err_set(t->err, -ENOENT, "%s \"%s\" not found", str_eq(kind, SECRETS) ? "secret" : "configmap",
+		               name);
 	while (json_get(object, "data") && (key = yyjson_obj_iter_next(&iter))) {
 		_cleanup_buf_ struct buf plain = BUF(FILE_MAX);
 		_cleanup_free_ char *var = str_printf("%s%s", prefix, yyjson_get_str(key));
@@ -226,7 +231,7 @@ static int make_vars(struct translation *t, yyjson_val *container, struct vars *
 			yyjson_val *map = json_get(item, "configMapRef");
 
 			r = map ? add_all_keys(t, vars, CONFIG_MAPS, map, prefix)
-				: add_all_keys(t, vars, SECRETS, json_get(item, "secretRef"), prefix);
+			        : add_all_keys(t, vars, SECRETS, json_get(item, "secretRef"), prefix);
 			if (r < 0)
 				return r;
 		}
@@ -281,7 +286,8 @@ static bool is_inside(const char *path)
 	return *path && *path != '/' && !strstr(path, "..");
 }
 
-static int add_keyed_file(struct translation *t, const char *dir, const char *kind, yyjson_val *value, const char *path, int mode)
+static int add_keyed_file(struct translation *t, const char *dir, const char *kind, yyjson_val *value, const char *path,
+                          int mode)
 {
 	_cleanup_buf_ struct buf plain = BUF(FILE_MAX);
 
@@ -295,7 +301,8 @@ static int add_keyed_file(struct translation *t, const char *dir, const char *ki
 	return 0;
 }
 
-static int add_object_volume(struct translation *t, const char *dir, const char *kind, const char *name, yyjson_val *source)
+static int add_object_volume(struct translation *t, const char *dir, const char *kind, const char *name,
+                             yyjson_val *source)
 {
 	yyjson_val *object = t->env->get(t->env->arg, kind, name), *data = json_get(object, "data"), *item, *key;
 	int mode = (int)json_int(json_get(source, "defaultMode"), 0644), r = 0;
@@ -305,22 +312,25 @@ static int add_object_volume(struct translation *t, const char *dir, const char 
 	add_file(t, mem_strdup(dir), NULL, 0, 0755);
 	if (!object)
 		return json_bool(json_get(source, "optional"), false)
-			       ? 0
-			       : err_set(t->err, -ENOENT, "%s \"%s\" not found", str_eq(kind, SECRETS) ? "secret" : "configmap", name);
+		               ? 0
+		               : err_set(t->err, -ENOENT, "%s \"%s\" not found",
+		                         str_eq(kind, SECRETS) ? "secret" : "configmap", name);
 	if (yyjson_arr_iter_init(json_get(source, "items"), &items)) {
 		while (r == 0 && (item = yyjson_arr_iter_next(&items))) {
 			yyjson_val *value = json_get(data, str_or(json_str(json_get(item, "key")), ""));
 
-			r = yyjson_is_str(value) ? add_keyed_file(t, dir, kind, value, str_or(json_str(json_get(item, "path")), ""),
-								  (int)json_int(json_get(item, "mode"), mode))
-						 : err_set(t->err, -ENOENT, "%s references a key that is not there", name);
+			r = yyjson_is_str(value)
+			            ? add_keyed_file(t, dir, kind, value, str_or(json_str(json_get(item, "path")), ""),
+			                             (int)json_int(json_get(item, "mode"), mode))
+			            : err_set(t->err, -ENOENT, "%s references a key that is not there", name);
 		}
 		return r;
 	}
 	if (yyjson_obj_iter_init(data, &all))
 		while (r == 0 && (key = yyjson_obj_iter_next(&all)))
 			if (yyjson_is_str(yyjson_obj_iter_get_val(key)))
-				r = add_keyed_file(t, dir, kind, yyjson_obj_iter_get_val(key), yyjson_get_str(key), mode);
+				r = add_keyed_file(t, dir, kind, yyjson_obj_iter_get_val(key), yyjson_get_str(key),
+				                   mode);
 	return r;
 }
 
@@ -334,7 +344,8 @@ static int add_downward_volume(struct translation *t, const char *dir, yyjson_va
 		return 0;
 	while ((item = yyjson_arr_iter_next(&items))) {
 		const char *path = str_or(json_str(json_get(item, "path")), "");
-		const char *value = field_value(t, str_or(json_str(json_get(json_get(item, "fieldRef"), "fieldPath")), ""));
+		const char *value =
+		        field_value(t, str_or(json_str(json_get(json_get(item, "fieldRef"), "fieldPath")), ""));
 
 		if (!is_inside(path) || !value)
 			return err_set(t->err, -EINVAL, "downwardAPI item '%.60s' is not known here", path);
@@ -368,7 +379,8 @@ static int add_volumes(struct translation *t)
 	while ((volume = yyjson_arr_iter_next(&iter))) {
 		const char *name = str_or(json_str(json_get(volume, "name")), "");
 		_cleanup_free_ char *dir = str_printf("%s/volumes/%s", t->env->dir, name);
-		int r = is_inside(name) ? add_volume(t, volume, dir) : err_set(t->err, -EINVAL, "a volume's name is '%.60s'", name);
+		int r = is_inside(name) ? add_volume(t, volume, dir)
+		                        : err_set(t->err, -EINVAL, "a volume's name is '%.60s'", name);
 
 		if (r < 0)
 			return r;
@@ -405,17 +417,21 @@ static int add_mounts(struct translation *t, yyjson_val *container, yyjson_mut_v
 	yyjson_mut_arr_add_strcpy(t->out, argv, t->env->self);
 	yyjson_mut_arr_add_str(t->out, argv, "enter");
 	while ((mount = yyjson_arr_iter_next(&iter))) {
-		const char *name = str_or(json_str(json_get(mount, "name")), ""), *sub = json_str(json_get(mount, "subPath"));
+		const char *name = str_or(json_str(json_get(mount, "name")), ""),
+		           *sub = json_str(json_get(mount, "subPath"));
 		yyjson_val *volume = find_named(json_get(t->spec, "volumes"), name);
 		const char *host = json_str(json_get(json_get(volume, "hostPath"), "path"));
-		_cleanup_free_ char *from = host ? mem_strdup(host) : str_printf("%s/volumes/%s", t->env->dir, name), *part = NULL;
+		_cleanup_free_ char *from = host ? mem_strdup(host) : str_printf("%s/volumes/%s", t->env->dir, name),
+		                    *part = NULL;
 
 		if (!volume)
-			return err_set(t->err, -EINVAL, "volumeMount names the volume '%.60s', which the Pod does not have", name);
+			return err_set(t->err, -EINVAL,
+			               "volumeMount names the volume '%.60s', which the Pod does not have", name);
 		if (sub && !is_inside(sub))
 			return err_set(t->err, -EINVAL, "subPath '%.60s' leaves its volume", sub);
 		part = sub ? str_printf("%s/%s", from, sub) : mem_strdup(from);
-		yyjson_mut_arr_add_str(t->out, argv, json_bool(json_get(mount, "readOnly"), false) ? "--bind-ro" : "--bind");
+		yyjson_mut_arr_add_str(t->out, argv,
+		                       json_bool(json_get(mount, "readOnly"), false) ? "--bind-ro" : "--bind");
 		yyjson_mut_arr_add_strcpy(t->out, argv, part);
 		yyjson_mut_arr_add_strcpy(t->out, argv, str_or(json_str(json_get(mount, "mountPath")), ""));
 	}
@@ -442,15 +458,16 @@ static void add_words(struct translation *t, const struct vars *vars, yyjson_val
 static int64_t port_number(yyjson_val *container, yyjson_val *port)
 {
 	if (yyjson_is_str(port))
-		return json_int(json_get(find_named(json_get(container, "ports"), yyjson_get_str(port)), "containerPort"), 0);
+		return json_int(
+		        json_get(find_named(json_get(container, "ports"), yyjson_get_str(port)), "containerPort"), 0);
 	return json_int(port, 0);
 }
 
-static void add_probe(struct translation *t, yyjson_val *container, const struct vars *vars, const char *key, const char *as,
-		      yyjson_mut_val *box)
+static void add_probe(struct translation *t, yyjson_val *container, const struct vars *vars, const char *key,
+                      const char *as, yyjson_mut_val *box)
 {
-	yyjson_val *probe = json_get(container, key), *exec = json_get(probe, "exec"), *http = json_get(probe, "httpGet"),
-		   *tcp = json_get(probe, "tcpSocket"), *at = http ? http : tcp;
+	yyjson_val *probe = json_get(container, key), *exec = json_get(probe, "exec"),
+	           *http = json_get(probe, "httpGet"), *tcp = json_get(probe, "tcpSocket"), *at = http ? http : tcp;
 	yyjson_mut_val *out, *argv;
 
 	if (!exec && !at)
@@ -477,11 +494,13 @@ static void add_probe(struct translation *t, yyjson_val *container, const struct
 
 static int add_box(struct translation *t, yyjson_val *container, yyjson_mut_val *list)
 {
-	yyjson_mut_val *box = yyjson_mut_arr_add_obj(t->out, list), *argv = yyjson_mut_arr(t->out), *env = yyjson_mut_arr(t->out);
+	yyjson_mut_val *box = yyjson_mut_arr_add_obj(t->out, list), *argv = yyjson_mut_arr(t->out),
+	               *env = yyjson_mut_arr(t->out);
 	_cleanup_(vars_done) struct vars vars = { 0 };
 	const char *name = str_or(json_str(json_get(container, "name")), "");
 	_cleanup_free_ char *log = str_printf("%s/%s.log", t->env->dir, name);
-	int r = is_inside(name) ? make_vars(t, container, &vars) : err_set(t->err, -EINVAL, "a container's name is '%.60s'", name);
+	int r = is_inside(name) ? make_vars(t, container, &vars)
+	                        : err_set(t->err, -EINVAL, "a container's name is '%.60s'", name);
 
 	if (r == 0 && json_get(container, "command"))
 		r = add_mounts(t, container, argv);
@@ -495,10 +514,12 @@ static int add_box(struct translation *t, yyjson_val *container, yyjson_mut_val 
 		yyjson_mut_arr_add_strcpy(t->out, env, vars.list[i]);
 	yyjson_mut_obj_add_strcpy(t->out, box, "name", name);
 	yyjson_mut_obj_add_strcpy(t->out, box, "log", log);
-	yyjson_mut_obj_add_strcpy(t->out, box, "cwd", yyjson_arr_size(json_get(container, "volumeMounts")) ? "/" : working_dir(container));
+	yyjson_mut_obj_add_strcpy(t->out, box, "cwd",
+	                          yyjson_arr_size(json_get(container, "volumeMounts")) ? "/" : working_dir(container));
 	yyjson_mut_obj_add_val(t->out, box, "argv", argv);
 	yyjson_mut_obj_add_val(t->out, box, "env", env);
-	yyjson_mut_obj_add_bool(t->out, box, "sidecar", str_eq(json_str(json_get(container, "restartPolicy")), "Always"));
+	yyjson_mut_obj_add_bool(t->out, box, "sidecar",
+	                        str_eq(json_str(json_get(container, "restartPolicy")), "Always"));
 	add_probe(t, container, &vars, "startupProbe", "startup", box);
 	add_probe(t, container, &vars, "readinessProbe", "readiness", box);
 	add_probe(t, container, &vars, "livenessProbe", "liveness", box);
@@ -523,10 +544,16 @@ static int add_boxes(struct translation *t, const char *key, const char *as, yyj
 	return 0;
 }
 
-int translate_pod(yyjson_val *pod, const struct translate_env *env, yyjson_mut_doc *spec, struct link *files, struct err *err)
+int translate_pod(yyjson_val *pod, const struct translate_env *env, yyjson_mut_doc *spec, struct link *files,
+                  struct err *err)
 {
-	struct translation t = { .pod = pod, .meta = json_get(pod, "metadata"), .spec = json_get(pod, "spec"), .env = env,
-				 .out = spec, .files = files, .err = err };
+	struct translation t = { .pod = pod,
+		                 .meta = json_get(pod, "metadata"),
+		                 .spec = json_get(pod, "spec"),
+		                 .env = env,
+		                 .out = spec,
+		                 .files = files,
+		                 .err = err };
 	yyjson_mut_val *root = yyjson_mut_obj(spec);
 	int r;
 
@@ -541,7 +568,8 @@ int translate_pod(yyjson_val *pod, const struct translate_env *env, yyjson_mut_d
 
 /* What a Pod mentions */
 
-static void need_of(yyjson_val *ref, const char *kind, void (*need)(void *arg, const char *kind, const char *name), void *arg)
+static void need_of(yyjson_val *ref, const char *kind, void (*need)(void *arg, const char *kind, const char *name),
+                    void *arg)
 {
 	const char *name = json_str(json_get(ref, "name"));
 
@@ -549,7 +577,8 @@ static void need_of(yyjson_val *ref, const char *kind, void (*need)(void *arg, c
 		need(arg, kind, name);
 }
 
-static void needs_of_containers(yyjson_val *list, void (*need)(void *arg, const char *kind, const char *name), void *arg)
+static void needs_of_containers(yyjson_val *list, void (*need)(void *arg, const char *kind, const char *name),
+                                void *arg)
 {
 	yyjson_arr_iter iter, inner;
 	yyjson_val *container, *item;
@@ -564,7 +593,8 @@ static void needs_of_containers(yyjson_val *list, void (*need)(void *arg, const 
 			}
 		if (yyjson_arr_iter_init(json_get(container, "env"), &inner))
 			while ((item = yyjson_arr_iter_next(&inner))) {
-				need_of(json_get(json_get(item, "valueFrom"), "configMapKeyRef"), CONFIG_MAPS, need, arg);
+				need_of(json_get(json_get(item, "valueFrom"), "configMapKeyRef"), CONFIG_MAPS, need,
+				        arg);
 				need_of(json_get(json_get(item, "valueFrom"), "secretKeyRef"), SECRETS, need, arg);
 			}
 	}

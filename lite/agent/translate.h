@@ -37,4 +37,5 @@ void volume_files_free(struct link *files);
 
 /* Fills spec (root object made here) as box.h describes it, and files. -ENOENT when a config map, secret or key that is
  * not optional is missing: to be tried again; -EINVAL: it never will work. */
-int translate_pod(yyjson_val *pod, const struct translate_env *env, yyjson_mut_doc *spec, struct link *files, struct err *err);
+int translate_pod(yyjson_val *pod, const struct translate_env *env, yyjson_mut_doc *spec, struct link *files,
+                  struct err *err);

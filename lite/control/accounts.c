@@ -19,9 +19,8 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 		mark_item(c, e->item, 0);
 		return;
 	}
-	if (e->change != CHANGE_DELETED ||
-	    !((in == c->control->accounts && str_eq(e->item->name, ACCOUNT)) ||
-	      (in == c->control->configmaps && str_eq(e->item->name, ROOT_CA))))
+	if (e->change != CHANGE_DELETED || !((in == c->control->accounts && str_eq(e->item->name, ACCOUNT)) ||
+	                                     (in == c->control->configmaps && str_eq(e->item->name, ROOT_CA))))
 		return;
 	ns = mem_strndup(e->item->key, e->item->ns_len);
 	mark(c, ns, 0);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/condition.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
 #include "lite/selector.h"
+#include "json/json.h"
 
 #define DISRUPTION_LIFE (2 * USEC_MINUTE) /* an eviction that was granted and did not happen counts for this long */
 
@@ -44,11 +44,14 @@ struct tally {
 /* How many replicas the controllers of these Pods are for. */
 static int64_t replicas_of(struct controller *c, const char *ns, const struct pod *p)
 {
-	static const char *const kinds[][3] = { { "ReplicaSet", "apps", "replicasets" }, { "StatefulSet", "apps", "statefulsets" } };
+	static const char *const kinds[][3] = { { "ReplicaSet", "apps", "replicasets" },
+		                                { "StatefulSet", "apps", "statefulsets" } };
 	const struct owner *o = meta_controller(&p->meta);
 
 	for (size_t i = 0; o && i < ARRAY_LEN(kinds); i++) {
-		struct item *item = str_eq(o->kind, kinds[i][0]) ? reg_get(c->lite, kind_of(kinds[i][1], kinds[i][2]), ns, o->name) : NULL;
+		struct item *item = str_eq(o->kind, kinds[i][0])
+		                            ? reg_get(c->lite, kind_of(kinds[i][1], kinds[i][2]), ns, o->name)
+		                            : NULL;
 		_cleanup_doc_ yyjson_doc *doc = item ? reg_read(item) : NULL;
 
 		if (doc)
@@ -106,7 +109,8 @@ static void tally(struct controller *c, const char *ns, yyjson_val *root, struct
 			seen[n_seen++] = (char *)o->uid;
 			t->expected += replicas_of(c, ns, p->pod);
 		}
-		t->healthy += pod_is_ready(p->pod) && p->pod->meta.deletion == 0 && !is_disrupted(c, root, p->pod->meta.name, &t->next);
+		t->healthy += pod_is_ready(p->pod) && p->pod->meta.deletion == 0 &&
+		              !is_disrupted(c, root, p->pod->meta.name, &t->next);
 	}
 }
 
@@ -116,7 +120,7 @@ static void tidy_disrupted(struct controller *c, yyjson_mut_doc *doc, const char
 	yyjson_mut_val *status = obj_get(yyjson_mut_doc_get_root(doc), "status"), *kept = yyjson_mut_obj(doc);
 	usec_t ignored = USEC_NEVER;
 
-	OBJ_EACH(k, v, obj_get(status, "disruptedPods")) {
+	OBJ_EACH (k, v, obj_get(status, "disruptedPods")) {
 		const char *name = yyjson_mut_get_str(k);
 		_cleanup_free_ char *key = str_printf("%s/%s", ns, name);
 		struct vpod *p = view_get_pod(c->control->view, key);
@@ -160,8 +164,8 @@ static void look(struct controller *c, const char *key)
 	obj_set_int(doc, status, "currentHealthy", t.healthy);
 	obj_set_int(doc, status, "desiredHealthy", desired);
 	obj_set_int(doc, status, "expectedPods", expected);
-	set_condition(doc, "DisruptionAllowed", allowed > 0 ? "True" : "False", allowed > 0 ? "SufficientPods" : "InsufficientPods", "",
-		      lite_now(c->lite));
+	set_condition(doc, "DisruptionAllowed", allowed > 0 ? "True" : "False",
+	              allowed > 0 ? "SufficientPods" : "InsufficientPods", "", lite_now(c->lite));
 	write_status(c, kind(), i, doc);
 	if (t.next != USEC_NEVER)
 		mark(c, key, t.next - lite_now(c->lite));

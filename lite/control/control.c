@@ -12,8 +12,8 @@
 #define LOOKS_PER_ROUND 200 /* then others have their turn */
 
 static const struct controller_ops *const all_ops[] = {
-	&namespaces_ops, &accounts_ops, &gc_ops,     &definitions_ops, &lifecycle_ops, &taints_ops, &podgc_ops,
-	&deployment_ops, &replicaset_ops, &daemonset_ops, &job_ops,	&scheduler_ops, &budget_ops, &expiry_ops,
+	&namespaces_ops, &accounts_ops,   &gc_ops,        &definitions_ops, &lifecycle_ops, &taints_ops, &podgc_ops,
+	&deployment_ops, &replicaset_ops, &daemonset_ops, &job_ops,         &scheduler_ops, &budget_ops, &expiry_ops,
 };
 
 const struct kind *kind_of(const char *group, const char *plural)
@@ -189,7 +189,8 @@ static int done(struct controller *c, int r, const struct status *st, const char
 	return r;
 }
 
-static int update(struct controller *c, const struct kind *k, const char *sub, const struct item *old, yyjson_mut_doc *doc)
+static int update(struct controller *c, const struct kind *k, const char *sub, const struct item *old,
+                  yyjson_mut_doc *doc)
 {
 	_cleanup_status_ struct status st = STATUS_INIT;
 	_cleanup_(item_unrefp) struct item *i = NULL;
@@ -215,7 +216,8 @@ int write_object(struct controller *c, const struct kind *k, const struct item *
 	return update(c, k, "", old, doc);
 }
 
-int delete_object(struct controller *c, const struct kind *k, const char *ns, const char *name, const struct delete_options *o)
+int delete_object(struct controller *c, const struct kind *k, const char *ns, const char *name,
+                  const struct delete_options *o)
 {
 	_cleanup_status_ struct status st = STATUS_INIT;
 	_cleanup_(item_unrefp) struct item *i = NULL;

@@ -11,9 +11,9 @@
 #include "base/dirty.h"
 #include "base/mem.h"
 #include "lite/control/view.h"
+#include "lite/db.h"
 #include "lite/registry.h"
 #include "lite/server.h"
-#include "lite/db.h"
 
 #define MANAGER "kube-controller-manager"
 
@@ -60,8 +60,8 @@ struct control {
 	struct collection *replicasets, *deployments, *daemonsets, *jobs, *budgets, *crds;
 };
 
-extern const struct controller_ops namespaces_ops, accounts_ops, gc_ops, taints_ops, lifecycle_ops, podgc_ops, replicaset_ops,
-	deployment_ops, daemonset_ops, job_ops, scheduler_ops, budget_ops, definitions_ops, expiry_ops;
+extern const struct controller_ops namespaces_ops, accounts_ops, gc_ops, taints_ops, lifecycle_ops, podgc_ops,
+        replicaset_ops, deployment_ops, daemonset_ops, job_ops, scheduler_ops, budget_ops, definitions_ops, expiry_ops;
 
 /* Look at key not before `after` from now (0: soon). */
 void mark(struct controller *c, const char *key, usec_t after);
@@ -75,11 +75,15 @@ struct item *get_item(struct collection *c, const char *key); /* borrowed; NULL 
 const struct kind *kind_of(const char *group, const char *plural);
 
 /* Writing: each logs what fails for other reasons than that the object changed or is gone, and returns the error. */
-int write_status(struct controller *c, const struct kind *k, const struct item *old, yyjson_mut_doc *doc); /* takes doc */
-int write_object(struct controller *c, const struct kind *k, const struct item *old, yyjson_mut_doc *doc); /* takes doc */
-int delete_object(struct controller *c, const struct kind *k, const char *ns, const char *name, const struct delete_options *o);
-int create_object(struct controller *c, const struct kind *k, const char *ns, yyjson_mut_doc *doc, struct item **ret); /* takes doc */
+int write_status(struct controller *c, const struct kind *k, const struct item *old,
+                 yyjson_mut_doc *doc); /* takes doc */
+int write_object(struct controller *c, const struct kind *k, const struct item *old,
+                 yyjson_mut_doc *doc); /* takes doc */
+int delete_object(struct controller *c, const struct kind *k, const char *ns, const char *name,
+                  const struct delete_options *o);
+int create_object(struct controller *c, const struct kind *k, const char *ns, yyjson_mut_doc *doc,
+                  struct item **ret); /* takes doc */
 
 /* An Event about an object; the same again counts up. */
 void tell(struct controller *c, const struct kind *k, const struct item *about, const char *type, const char *reason,
-	  const char *fmt, ...) _printf_(6, 7);
+          const char *fmt, ...) _printf_(6, 7);

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "kube/objects.h"
 #include "lite/control/fit.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define HASH_LABEL "controller-revision-hash"
 
@@ -34,9 +34,9 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 static const struct {
 	const char *key, *effect;
 } always[] = {
-	{ "node.kubernetes.io/not-ready", "NoExecute" },	  { "node.kubernetes.io/unreachable", "NoExecute" },
-	{ "node.kubernetes.io/disk-pressure", "NoSchedule" },	  { "node.kubernetes.io/memory-pressure", "NoSchedule" },
-	{ "node.kubernetes.io/pid-pressure", "NoSchedule" },	  { "node.kubernetes.io/unschedulable", "NoSchedule" },
+	{ "node.kubernetes.io/not-ready", "NoExecute" },      { "node.kubernetes.io/unreachable", "NoExecute" },
+	{ "node.kubernetes.io/disk-pressure", "NoSchedule" }, { "node.kubernetes.io/memory-pressure", "NoSchedule" },
+	{ "node.kubernetes.io/pid-pressure", "NoSchedule" },  { "node.kubernetes.io/unschedulable", "NoSchedule" },
 };
 
 static void tolerate(yyjson_mut_doc *doc)
@@ -58,11 +58,11 @@ static void pin(yyjson_mut_doc *doc, const char *node)
 	yyjson_mut_val *spec = obj_get(yyjson_mut_doc_get_root(doc), "spec"), *required, *terms;
 
 	required = obj_make(doc, obj_make(doc, obj_make(doc, spec, "affinity"), "nodeAffinity"),
-			    "requiredDuringSchedulingIgnoredDuringExecution");
+	                    "requiredDuringSchedulingIgnoredDuringExecution");
 	terms = obj_make_arr(doc, required, "nodeSelectorTerms");
 	if (obj_size(terms) == 0)
 		yyjson_mut_arr_add_obj(doc, terms);
-	ARR_EACH(t, terms) {
+	ARR_EACH (t, terms) {
 		yyjson_mut_val *list = yyjson_mut_arr(doc), *f = yyjson_mut_arr_add_obj(doc, list);
 
 		obj_set_str(doc, f, "key", "metadata.name");
@@ -124,7 +124,8 @@ static void add_pod(struct controller *c, struct daemons *d, const char *node)
 
 static void remove_pod(struct controller *c, struct daemons *d, const struct vpod *p)
 {
-	if (p->pod->meta.deletion == 0 && delete_object(c, kind_of("", "pods"), d->ns, p->pod->meta.name, &DELETE_USUAL) == 0)
+	if (p->pod->meta.deletion == 0 &&
+	    delete_object(c, kind_of("", "pods"), d->ns, p->pod->meta.name, &DELETE_USUAL) == 0)
 		tell(c, kind(), d->item, "Normal", "SuccessfulDelete", "Deleted pod: %s", p->pod->meta.name);
 }
 
@@ -145,7 +146,8 @@ static void look_at_node(struct controller *c, struct daemons *d, const struct v
 	stays = wanted;
 	wanted = wanted && fits_taints(d->sample, n->node, reason);
 	d->desired += wanted;
-	VPODS_EACH(p, pods) {
+	VPODS_EACH(p, pods)
+	{
 		if (!str_eq(node_of(p->pod), n->name))
 			continue;
 		if (p->pod->phase == POD_FAILED) {
@@ -164,7 +166,8 @@ static void look_at_node(struct controller *c, struct daemons *d, const struct v
 		alive++;
 		d->current += wanted;
 		d->ready += pod_is_ready(p->pod);
-		d->available += pod_is_available(p->pod, json_int(val_at(d->root, "spec", "minReadySeconds"), 0), lite_now(c->lite), &at);
+		d->available += pod_is_available(p->pod, json_int(val_at(d->root, "spec", "minReadySeconds"), 0),
+		                                 lite_now(c->lite), &at);
 		d->updated += is_updated(d, p->pod);
 		if (!is_updated(d, p->pod) && d->may_replace > 0) {
 			d->may_replace--;
@@ -182,7 +185,8 @@ static int64_t replaceable(struct controller *c, const struct daemons *d)
 
 	if (str_eq(json_str(val_at(d->root, "spec", "updateStrategy", "type")), "OnDelete"))
 		return 0;
-	VPODS_EACH(p, view_pods_of(c->control->view, item_uid(d->root))) {
+	VPODS_EACH(p, view_pods_of(c->control->view, item_uid(d->root)))
+	{
 		total++;
 		bad += p->pod->meta.deletion > 0 || (!pod_is_ready(p->pod) && is_updated(d, p->pod));
 	}

@@ -3,10 +3,10 @@
  * A CustomResourceDefinition that is being deleted takes its objects with it.
  */
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/control.h"
 #include "lite/crd.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define AGAIN_SPAN (500 * USEC_MSEC)
 
@@ -39,7 +39,7 @@ static void release(struct controller *c, const struct item *i)
 	yyjson_mut_doc *doc = reg_doc(k, i);
 	yyjson_mut_val *meta = obj_get(yyjson_mut_doc_get_root(doc), "metadata"), *kept = yyjson_mut_arr(doc);
 
-	ARR_EACH(f, obj_get(meta, "finalizers"))
+	ARR_EACH (f, obj_get(meta, "finalizers"))
 		if (!str_eq(obj_str(f), CRD_FINALIZER))
 			yyjson_mut_arr_append(kept, obj_copy(doc, f));
 	obj_set(doc, meta, "finalizers", kept);
@@ -51,9 +51,8 @@ static bool has_our_finalizer(yyjson_val *crd)
 	yyjson_val *f;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(crd, "metadata", "finalizers"), i, n, f)
-		if (str_eq(json_str(f), CRD_FINALIZER))
-			return true;
+	yyjson_arr_foreach(val_at(crd, "metadata", "finalizers"), i, n,
+	                   f) if (str_eq(json_str(f), CRD_FINALIZER)) return true;
 	return false;
 }
 

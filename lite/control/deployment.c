@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/condition.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define HASH_LABEL "pod-template-hash"
 #define REVISION "deployment.kubernetes.io/revision"
@@ -143,8 +143,8 @@ static void scale(struct controller *c, struct rollout *r, struct set *s, int64_
 	if (write_object(c, set_kind(), s->item, doc) < 0)
 		return;
 	s->replicas = replicas;
-	tell(c, kind(), r->item, "Normal", "ScalingReplicaSet", "Scaled %s replica set %s from %lld to %lld", up ? "up" : "down",
-	     s->item->name, (long long)was, (long long)replicas);
+	tell(c, kind(), r->item, "Normal", "ScalingReplicaSet", "Scaled %s replica set %s from %lld to %lld",
+	     up ? "up" : "down", s->item->name, (long long)was, (long long)replicas);
 }
 
 static int64_t wanted_of_new(const struct rollout *r, int64_t has)
@@ -208,7 +208,8 @@ static void make_new(struct controller *c, struct rollout *r)
 	obj_set(doc, spec, "selector", yyjson_val_mut_copy(doc, json_get(from, "selector")));
 	obj_set_str(doc, obj_make(doc, obj_get(spec, "selector"), "matchLabels"), HASH_LABEL, r->hash);
 	obj_set(doc, spec, "template", yyjson_val_mut_copy(doc, json_get(from, "template")));
-	obj_set_str(doc, obj_make(doc, obj_make(doc, obj_get(spec, "template"), "metadata"), "labels"), HASH_LABEL, r->hash);
+	obj_set_str(doc, obj_make(doc, obj_make(doc, obj_get(spec, "template"), "metadata"), "labels"), HASH_LABEL,
+	            r->hash);
 	if (create_object(c, set_kind(), r->ns, doc, &made) < 0)
 		return;
 	if (replicas > 0)
@@ -282,8 +283,8 @@ static bool old_pods_left(struct controller *c, struct rollout *r)
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->sets[i].newest)
 			VPODS_EACH(p, view_pods_of(c->control->view, item_uid(r->sets[i].root)))
-				if (!pod_is_over(p->pod))
-					return true;
+	if (!pod_is_over(p->pod))
+		return true;
 	return false;
 }
 
@@ -340,7 +341,7 @@ static void drop_history(struct controller *c, struct rollout *r)
 
 static bool is_complete(const struct rollout *r, int64_t total, int64_t available)
 {
-	return r->new && r->new->has == r->replicas && total == r->replicas && available == r->replicas;
+	return r->new && r->new->has == r->replicas &&total == r->replicas &&available == r->replicas;
 }
 
 static void set_progress(struct controller *c, struct rollout *r, yyjson_mut_doc *doc, bool complete)
@@ -354,18 +355,19 @@ static void set_progress(struct controller *c, struct rollout *r, yyjson_mut_doc
 	yyjson_mut_val *had = NULL;
 	char text[TIME_TEXT_MAX];
 
-	ARR_EACH(v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
+	ARR_EACH (v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
 		if (str_eq(obj_str(obj_get(v, "type")), "Progressing"))
 			had = v;
 	if (had && obj_str(obj_get(had, "lastUpdateTime")))
-		time_parse_rfc3339(obj_str(obj_get(had, "lastUpdateTime")), strlen(obj_str(obj_get(had, "lastUpdateTime"))), &since);
+		time_parse_rfc3339(obj_str(obj_get(had, "lastUpdateTime")),
+		                   strlen(obj_str(obj_get(had, "lastUpdateTime"))), &since);
 	if (complete)
 		set_condition(doc, "Progressing", "True", "NewReplicaSetAvailable", done, now);
 	else if (had && since > 0 && now > since + limit * USEC_SEC && !r->paused)
 		set_condition(doc, "Progressing", "False", "ProgressDeadlineExceeded", late, now);
 	else
 		set_condition(doc, "Progressing", "True", "ReplicaSetUpdated", going, now);
-	ARR_EACH(v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
+	ARR_EACH (v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
 		if (!obj_get(v, "lastUpdateTime"))
 			obj_set_str(doc, v, "lastUpdateTime", time_format(now, text));
 }
@@ -375,7 +377,7 @@ static void touch_progress(struct controller *c, yyjson_mut_doc *doc)
 {
 	char text[TIME_TEXT_MAX];
 
-	ARR_EACH(v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
+	ARR_EACH (v, obj_at(yyjson_mut_doc_get_root(doc), "status", "conditions"))
 		if (str_eq(obj_str(obj_get(v, "type")), "Progressing"))
 			obj_set_str(doc, v, "lastUpdateTime", time_format(lite_now(c->lite), text));
 }
@@ -407,7 +409,8 @@ static void write_rollout(struct controller *c, struct rollout *r)
 	root = yyjson_mut_doc_get_root(doc);
 	status = obj_make(doc, root, "status");
 	moved = obj_int(obj_get(status, "updatedReplicas"), 0) != (r->new ? r->new->has : 0) ||
-		obj_int(obj_get(status, "availableReplicas"), 0) != available || obj_int(obj_get(status, "replicas"), 0) != total;
+	        obj_int(obj_get(status, "availableReplicas"), 0) != available ||
+	        obj_int(obj_get(status, "replicas"), 0) != total;
 	obj_set_int(doc, status, "observedGeneration", obj_int(obj_at(root, "metadata", "generation"), 0));
 	set_or_leave_out(doc, status, "replicas", total);
 	set_or_leave_out(doc, status, "updatedReplicas", r->new ? r->new->has : 0);
@@ -415,11 +418,11 @@ static void write_rollout(struct controller *c, struct rollout *r)
 	set_or_leave_out(doc, status, "availableReplicas", available);
 	set_or_leave_out(doc, status, "unavailableReplicas", MAX_OF(r->replicas - available, 0));
 	if (available >= least)
-		set_condition(doc, "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.",
-			      lite_now(c->lite));
+		set_condition(doc, "Available", "True", "MinimumReplicasAvailable",
+		              "Deployment has minimum availability.", lite_now(c->lite));
 	else
-		set_condition(doc, "Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.",
-			      lite_now(c->lite));
+		set_condition(doc, "Available", "False", "MinimumReplicasUnavailable",
+		              "Deployment does not have minimum availability.", lite_now(c->lite));
 	set_progress(c, r, doc, is_complete(r, total, available));
 	if (moved)
 		touch_progress(c, doc);

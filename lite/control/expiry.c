@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/control.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define EVENT_LIFE USEC_HOUR
 #define SWEEP_SPAN USEC_MINUTE
@@ -21,8 +21,9 @@ static void start(struct controller *c)
 /* The last time it happened. */
 static usec_t event_time(yyjson_val *root)
 {
-	const char *const texts[] = { json_str(val_at(root, "series", "lastObservedTime")), json_str(val_at(root, "lastTimestamp")),
-				      json_str(val_at(root, "eventTime")), json_str(val_at(root, "metadata", "creationTimestamp")) };
+	const char *const texts[] = { json_str(val_at(root, "series", "lastObservedTime")),
+		                      json_str(val_at(root, "lastTimestamp")), json_str(val_at(root, "eventTime")),
+		                      json_str(val_at(root, "metadata", "creationTimestamp")) };
 	usec_t at;
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)

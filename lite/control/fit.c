@@ -82,7 +82,8 @@ bool fits_taints(const struct pod *p, const struct knode *n, char reason[FIT_REA
 
 		if ((t->effect != EFFECT_NO_SCHEDULE && t->effect != EFFECT_NO_EXECUTE) || tolerated(p, t))
 			continue;
-		snprintf(reason, FIT_REASON_MAX, "node(s) had untolerated taint {%s: %s}", str_or(t->key, ""), str_or(t->value, ""));
+		snprintf(reason, FIT_REASON_MAX, "node(s) had untolerated taint {%s: %s}", str_or(t->key, ""),
+		         str_or(t->value, ""));
 		return false;
 	}
 	return true;
@@ -126,7 +127,7 @@ static bool ports_clash(const struct pod *a, const struct pod *b)
 					if (a->containers[i].ports[k].port > 0 &&
 					    a->containers[i].ports[k].port == b->containers[x].ports[y].port &&
 					    str_eq(str_or(a->containers[i].ports[k].protocol, "TCP"),
-						   str_or(b->containers[x].ports[y].protocol, "TCP")))
+					           str_or(b->containers[x].ports[y].protocol, "TCP")))
 						return true;
 	return false;
 }
@@ -144,7 +145,7 @@ static bool fits_ports(const struct vpod *p, const struct vnode *n, char reason[
 {
 	if (!asks_for_ports(p->pod))
 		return true;
-	LIST_EACH(l, &n->pods) {
+	LIST_EACH (l, &n->pods) {
 		const struct vpod *other = LIST_ITEM(l, struct vpod, on_node);
 
 		if (pod_is_over(other->pod) || !ports_clash(p->pod, other->pod))

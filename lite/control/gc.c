@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/control.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 /* Who names whom as an owner. */
 struct dependent {
@@ -46,7 +46,7 @@ static void forget_item(struct gc *g, const char *key)
 
 	if (!r)
 		return;
-	LIST_EACH(l, &r->owners) {
+	LIST_EACH (l, &r->owners) {
 		struct dependent *d = LIST_ITEM(l, struct dependent, of_item);
 
 		link_remove(&d->link);
@@ -84,7 +84,8 @@ static void remember(struct gc *g, const char *key, yyjson_val *refs)
 	r->key = mem_strdup(key);
 	link_init(&r->owners);
 	map_put(&g->items, r->key, r);
-	yyjson_arr_foreach(refs, i, n, v) {
+	yyjson_arr_foreach(refs, i, n, v)
+	{
 		const char *uid = str_or(json_str(json_get(v, "uid")), "");
 		struct owned *o = map_get(&g->owners, uid);
 		struct dependent *d = NEW(struct dependent);
@@ -107,9 +108,7 @@ static bool has_finalizer(yyjson_val *root, const char *name)
 	yyjson_val *f;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(root, "metadata", "finalizers"), i, n, f)
-		if (str_eq(json_str(f), name))
-			return true;
+	yyjson_arr_foreach(val_at(root, "metadata", "finalizers"), i, n, f) if (str_eq(json_str(f), name)) return true;
 	return false;
 }
 
@@ -124,27 +123,30 @@ static void mark_dependents(struct controller *c, const char *uid)
 	struct owned *o = uid ? map_get(&g->owners, uid) : NULL;
 
 	if (o)
-		LIST_EACH(l, &o->dependents)
+		LIST_EACH (l, &o->dependents)
 			mark(c, LIST_ITEM(l, struct dependent, link)->key, 0);
 }
 
 /* Owners that wait for this one to go. */
-static void mark_waiting_owners(struct controller *c, const struct collection *in, yyjson_val *refs, const struct item *i)
+static void mark_waiting_owners(struct controller *c, const struct collection *in, yyjson_val *refs,
+                                const struct item *i)
 {
 	_cleanup_free_ char *ns = mem_strndup(i->key, i->ns_len);
 	yyjson_val *v;
 	size_t k, n;
 
 	(void)in;
-	yyjson_arr_foreach(refs, k, n, v) {
+	yyjson_arr_foreach(refs, k, n, v)
+	{
 		const char *version = str_or(json_str(json_get(v, "apiVersion")), ""), *slash = strchr(version, '/');
 		_cleanup_free_ char *group = slash ? mem_strndup(version, (size_t)(slash - version)) : mem_strdup("");
 		const struct kind *kind = kinds_find_kind(&c->lite->kinds, group, slash ? slash + 1 : version,
-							  str_or(json_str(json_get(v, "kind")), ""));
-		struct item *owner = kind ? reg_get(c->lite, kind, ns, str_or(json_str(json_get(v, "name")), "")) : NULL;
-		_cleanup_free_ char *key = owner && strstr(owner->text, "foregroundDeletion") ?
-						   gc_key(lite_collection(c->lite, kind), owner) :
-						   NULL;
+		                                          str_or(json_str(json_get(v, "kind")), ""));
+		struct item *owner =
+		        kind ? reg_get(c->lite, kind, ns, str_or(json_str(json_get(v, "name")), "")) : NULL;
+		_cleanup_free_ char *key = owner && strstr(owner->text, "foregroundDeletion")
+		                                   ? gc_key(lite_collection(c->lite, kind), owner)
+		                                   : NULL;
 
 		if (key)
 			mark(c, key, 0);
@@ -154,7 +156,8 @@ static void mark_waiting_owners(struct controller *c, const struct collection *i
 static void changed(struct controller *c, struct collection *in, const struct event *e)
 {
 	struct gc *g = c->state;
-	bool refs = strstr(e->item->text, "\"ownerReferences\":[") || (e->prev && strstr(e->prev->text, "\"ownerReferences\":["));
+	bool refs = strstr(e->item->text, "\"ownerReferences\":[") ||
+	            (e->prev && strstr(e->prev->text, "\"ownerReferences\":["));
 	bool leaving = e->change == CHANGE_DELETED || strstr(e->item->text, "\"deletionTimestamp\":\"");
 	_cleanup_doc_ yyjson_doc *doc = NULL;
 	_cleanup_free_ char *key = NULL;
@@ -231,7 +234,7 @@ static enum owner_state owner_state(struct controller *c, const struct subject *
 	const char *version = str_or(json_str(json_get(ref, "apiVersion")), ""), *slash = strchr(version, '/');
 	_cleanup_free_ char *group = slash ? mem_strndup(version, (size_t)(slash - version)) : mem_strdup("");
 	const struct kind *k = kinds_find_kind(&c->lite->kinds, group, slash ? slash + 1 : version,
-					       str_or(json_str(json_get(ref, "kind")), ""));
+	                                       str_or(json_str(json_get(ref, "kind")), ""));
 	_cleanup_doc_ yyjson_doc *doc = NULL;
 	struct item *i;
 
@@ -239,7 +242,8 @@ static enum owner_state owner_state(struct controller *c, const struct subject *
 		return OWNER_THERE; /* of a kind that is not served: nobody knows */
 	i = reg_get(c->lite, k, k->namespaced ? s->ns : NULL, str_or(json_str(json_get(ref, "name")), ""));
 	doc = i ? reg_read(i) : NULL;
-	if (!doc || !str_eq(json_str(val_at(yyjson_doc_get_root(doc), "metadata", "uid")), json_str(json_get(ref, "uid"))))
+	if (!doc ||
+	    !str_eq(json_str(val_at(yyjson_doc_get_root(doc), "metadata", "uid")), json_str(json_get(ref, "uid"))))
 		return OWNER_GONE;
 	if (val_at(yyjson_doc_get_root(doc), "metadata", "deletionTimestamp") &&
 	    has_finalizer(yyjson_doc_get_root(doc), "foregroundDeletion"))
@@ -255,9 +259,9 @@ static void drop_weak_refs(struct controller *c, struct subject *s)
 	yyjson_val *v;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(s->root, "metadata", "ownerReferences"), i, n, v)
-		if (owner_state(c, s, v) == OWNER_THERE)
-			yyjson_mut_arr_append(kept, yyjson_val_mut_copy(doc, v));
+	yyjson_arr_foreach(val_at(s->root, "metadata", "ownerReferences"), i, n,
+	                   v) if (owner_state(c, s, v) == OWNER_THERE)
+	        yyjson_mut_arr_append(kept, yyjson_val_mut_copy(doc, v));
 	obj_set(doc, obj_get(yyjson_mut_doc_get_root(doc), "metadata"), "ownerReferences", kept);
 	reg_replace(c->lite, s->kind, s->item, doc, NULL);
 }
@@ -268,12 +272,12 @@ static void collect(struct controller *c, struct subject *s)
 	size_t i, n, there = 0, waiting = 0, gone = 0;
 	struct delete_options o = DELETE_USUAL;
 
-	yyjson_arr_foreach(refs, i, n, v)
-		switch (owner_state(c, s, v)) {
-		case OWNER_GONE: gone++; break;
-		case OWNER_THERE: there++; break;
-		case OWNER_WAITS: waiting++; break;
-		}
+	yyjson_arr_foreach(refs, i, n, v) switch (owner_state(c, s, v))
+	{
+	case OWNER_GONE: gone++; break;
+	case OWNER_THERE: there++; break;
+	case OWNER_WAITS: waiting++; break;
+	}
 	if (gone + waiting == 0)
 		return;
 	if (there > 0) {
@@ -283,8 +287,9 @@ static void collect(struct controller *c, struct subject *s)
 	if (val_at(s->root, "metadata", "deletionTimestamp"))
 		return;
 	o.uid = json_str(val_at(s->root, "metadata", "uid"));
-	o.propagation = waiting > 0 ? PROPAGATE_FOREGROUND :
-			has_finalizer(s->root, "orphan") ? PROPAGATE_ORPHAN : PROPAGATE_BACKGROUND;
+	o.propagation = waiting > 0                        ? PROPAGATE_FOREGROUND
+	                : has_finalizer(s->root, "orphan") ? PROPAGATE_ORPHAN
+	                                                   : PROPAGATE_BACKGROUND;
 	delete_object(c, s->kind, s->ns, s->item->name, &o);
 }
 
@@ -295,7 +300,7 @@ static void drop_finalizer(struct controller *c, struct subject *s, const char *
 	yyjson_mut_doc *doc = reg_doc(s->kind, s->item);
 	yyjson_mut_val *meta = obj_get(yyjson_mut_doc_get_root(doc), "metadata"), *kept = yyjson_mut_arr(doc);
 
-	ARR_EACH(f, obj_get(meta, "finalizers"))
+	ARR_EACH (f, obj_get(meta, "finalizers"))
 		if (!str_eq(obj_str(f), name))
 			yyjson_mut_arr_append(kept, obj_copy(doc, f));
 	if (obj_size(kept) > 0)
@@ -310,9 +315,9 @@ static bool blocks(yyjson_val *dependent, const char *uid)
 	yyjson_val *v;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(dependent, "metadata", "ownerReferences"), i, n, v)
-		if (str_eq(json_str(json_get(v, "uid")), uid))
-			return json_bool(json_get(v, "blockOwnerDeletion"), false);
+	yyjson_arr_foreach(val_at(dependent, "metadata", "ownerReferences"), i, n,
+	                   v) if (str_eq(json_str(json_get(v, "uid")),
+	                                 uid)) return json_bool(json_get(v, "blockOwnerDeletion"), false);
 	return false;
 }
 
@@ -324,7 +329,7 @@ static void wait_for_dependents(struct controller *c, struct subject *s)
 	size_t blocking = 0;
 
 	if (o)
-		LIST_EACH(l, &o->dependents) {
+		LIST_EACH (l, &o->dependents) {
 			const char *key = LIST_ITEM(l, struct dependent, link)->key;
 			struct subject d;
 
@@ -343,7 +348,7 @@ static void orphan_one(struct controller *c, struct subject *d, const char *uid)
 	yyjson_mut_doc *doc = reg_doc(d->kind, d->item);
 	yyjson_mut_val *meta = obj_get(yyjson_mut_doc_get_root(doc), "metadata"), *kept = yyjson_mut_arr(doc);
 
-	ARR_EACH(r, obj_get(meta, "ownerReferences"))
+	ARR_EACH (r, obj_get(meta, "ownerReferences"))
 		if (!str_eq(obj_str(obj_get(r, "uid")), uid))
 			yyjson_mut_arr_append(kept, obj_copy(doc, r));
 	if (obj_size(kept) > 0)
@@ -360,7 +365,7 @@ static void orphan_dependents(struct controller *c, struct subject *s)
 	struct owned *o = uid ? map_get(&g->owners, uid) : NULL;
 
 	if (o)
-		LIST_EACH(l, &o->dependents) {
+		LIST_EACH (l, &o->dependents) {
 			struct subject d;
 
 			if (find_subject(c, LIST_ITEM(l, struct dependent, link)->key, &d))

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/condition.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define BACKOFF_FIRST (10 * USEC_SEC)
 #define BACKOFF_MAX (6 * USEC_MINUTE)
@@ -42,9 +42,9 @@ static bool has_condition(yyjson_val *root, const char *type)
 	yyjson_val *v;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(root, "status", "conditions"), i, n, v)
-		if (str_eq(json_str(json_get(v, "type")), type) && str_eq(json_str(json_get(v, "status")), "True"))
-			return true;
+	yyjson_arr_foreach(val_at(root, "status", "conditions"), i, n,
+	                   v) if (str_eq(json_str(json_get(v, "type")), type) &&
+	                          str_eq(json_str(json_get(v, "status")), "True")) return true;
 	return false;
 }
 
@@ -63,9 +63,10 @@ static void count(struct controller *c, struct progress *j)
 	size_t n = 0;
 
 	VPODS_EACH(p, pods)
-		n += p != NULL;
+	n += p != NULL;
 	j->active = mem_alloc_n(n, sizeof(struct vpod *));
-	VPODS_EACH(p, pods) {
+	VPODS_EACH(p, pods)
+	{
 		if (p->pod->phase == POD_SUCCEEDED) {
 			j->succeeded++;
 		} else if (p->pod->phase == POD_FAILED || p->pod->meta.deletion > 0) {
@@ -94,7 +95,8 @@ static usec_t started_at(yyjson_val *root)
 static void judge(struct controller *c, struct progress *j)
 {
 	yyjson_val *spec = json_get(j->root, "spec"), *completions = json_get(spec, "completions");
-	int64_t limit = json_int(json_get(spec, "backoffLimit"), BACKOFF_LIMIT), deadline = json_int(json_get(spec, "activeDeadlineSeconds"), 0);
+	int64_t limit = json_int(json_get(spec, "backoffLimit"), BACKOFF_LIMIT),
+	        deadline = json_int(json_get(spec, "activeDeadlineSeconds"), 0);
 	usec_t start = started_at(j->root), now = lite_now(c->lite);
 
 	if (j->failed > limit) {
@@ -119,7 +121,8 @@ static void remove_active(struct controller *c, struct progress *j, int64_t n)
 	sort_for_removal(j->active, (size_t)j->n_active);
 	for (int64_t i = 0; i < MIN_OF(n, j->n_active); i++)
 		if (delete_object(c, kind_of("", "pods"), j->ns, j->active[i]->pod->meta.name, &DELETE_USUAL) == 0)
-			tell(c, kind(), j->item, "Normal", "SuccessfulDelete", "Deleted pod: %s", j->active[i]->pod->meta.name);
+			tell(c, kind(), j->item, "Normal", "SuccessfulDelete", "Deleted pod: %s",
+			     j->active[i]->pod->meta.name);
 }
 
 static int64_t wanted(const struct progress *j)
@@ -195,8 +198,8 @@ static void write_progress(struct controller *c, struct progress *j)
 	if (suspended)
 		set_condition(doc, "Suspended", "True", "JobSuspended", "Job suspended", lite_now(c->lite));
 	if (j->condition) {
-		set_condition(doc, str_eq(j->condition, "Complete") ? "SuccessCriteriaMet" : "FailureTarget", "True", j->reason,
-			      j->message, lite_now(c->lite));
+		set_condition(doc, str_eq(j->condition, "Complete") ? "SuccessCriteriaMet" : "FailureTarget", "True",
+		              j->reason, j->message, lite_now(c->lite));
 		set_condition(doc, j->condition, "True", j->reason, j->message, lite_now(c->lite));
 		if (str_eq(j->condition, "Complete"))
 			obj_set_str(doc, status, "completionTime", now);
@@ -218,7 +221,8 @@ static void expire(struct controller *c, const struct item *i, yyjson_val *root)
 
 	if (!ttl)
 		return;
-	yyjson_arr_foreach(val_at(root, "status", "conditions"), k, n, v) {
+	yyjson_arr_foreach(val_at(root, "status", "conditions"), k, n, v)
+	{
 		const char *text = json_str(json_get(v, "lastTransitionTime"));
 
 		if (text && time_parse_rfc3339(text, strlen(text), &each) == 0)

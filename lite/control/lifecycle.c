@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/condition.h"
 #include "lite/control/control.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define LEASES "kube-node-lease"
 
@@ -76,9 +76,8 @@ static yyjson_val *condition_of(yyjson_val *node, const char *type)
 	yyjson_val *v;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(node, "status", "conditions"), i, n, v)
-		if (str_eq(json_str(json_get(v, "type")), type))
-			return v;
+	yyjson_arr_foreach(val_at(node, "status", "conditions"), i, n,
+	                   v) if (str_eq(json_str(json_get(v, "type")), type)) return v;
 	return NULL;
 }
 
@@ -92,7 +91,8 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 	} else if (in == c->control->nodes) {
 		doc = reg_read(e->item);
 		h = heard_of(c, e->item->name);
-		hear(c, h, &h->heartbeat, json_str(json_get(condition_of(yyjson_doc_get_root(doc), "Ready"), "lastHeartbeatTime")));
+		hear(c, h, &h->heartbeat,
+		     json_str(json_get(condition_of(yyjson_doc_get_root(doc), "Ready"), "lastHeartbeatTime")));
 		mark_item(c, e->item, 0);
 	} else if (in == c->control->leases && item_in_ns(e->item, LEASES) && e->change != CHANGE_DELETED) {
 		doc = reg_read(e->item);
@@ -116,8 +116,9 @@ static void set_unknown(struct controller *c, const struct item *i)
 
 		if (had || n == 0)
 			set_condition(doc, types[n], "Unknown", had ? "NodeStatusUnknown" : "NodeStatusNeverUpdated",
-				      had ? "Kubelet stopped posting node status." : "Kubelet never posted node status.",
-				      lite_now(c->lite));
+			              had ? "Kubelet stopped posting node status."
+			                  : "Kubelet never posted node status.",
+			              lite_now(c->lite));
 	}
 	if (write_status(c, k, i, doc) == 0)
 		tell(c, k, i, "Normal", "NodeNotReady", "Node %s status is now: NodeNotReady", i->name);
@@ -130,7 +131,7 @@ static void mark_pods_unready(struct controller *c, const char *node)
 	struct vnode *n = view_get_node(c->control->view, node);
 
 	if (n)
-		LIST_EACH(l, &n->pods) {
+		LIST_EACH (l, &n->pods) {
 			struct vpod *p = LIST_ITEM(l, struct vpod, on_node);
 			struct item *i = pod_is_ready(p->pod) ? get_item(c->control->pods, p->key) : NULL;
 			yyjson_mut_doc *doc = i ? reg_doc(k, i) : NULL;
@@ -187,7 +188,7 @@ static bool rule_holds(size_t rule, yyjson_val *node)
 
 static yyjson_mut_val *find_taint(yyjson_mut_val *list, const char *key, const char *effect)
 {
-	ARR_EACH(t, list)
+	ARR_EACH (t, list)
 		if (str_eq(obj_str(obj_get(t, "key")), key) && str_eq(obj_str(obj_get(t, "effect")), effect))
 			return t;
 	return NULL;
@@ -208,7 +209,7 @@ static void remove_taint(yyjson_mut_val *list, yyjson_mut_val *taint)
 {
 	size_t n = 0;
 
-	ARR_EACH(t, list) {
+	ARR_EACH (t, list) {
 		if (t == taint)
 			break;
 		n++;
@@ -221,7 +222,8 @@ static void write_taints(struct controller *c, const struct item *i)
 	const struct kind *k = kind_of("", "nodes");
 	_cleanup_doc_ yyjson_doc *read = reg_read(i);
 	yyjson_mut_doc *doc = reg_doc(k, i);
-	yyjson_mut_val *spec = obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"), *list = obj_make_arr(doc, spec, "taints");
+	yyjson_mut_val *spec = obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"),
+	               *list = obj_make_arr(doc, spec, "taints");
 	bool differs = false;
 
 	for (size_t n = 0; n < ARRAY_LEN(rules); n++) {

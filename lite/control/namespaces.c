@@ -3,9 +3,9 @@
  * A namespace that is being deleted: everything in it is deleted, and when nothing is left, it goes.
  */
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/control.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define AGAIN_SPAN USEC_SEC
 

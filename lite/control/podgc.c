@@ -21,7 +21,7 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 	} else if (in == c->control->nodes && e->change == CHANGE_DELETED) {
 		n = view_get_node(c->control->view, e->item->name);
 		if (n)
-			LIST_EACH(l, &n->pods)
+			LIST_EACH (l, &n->pods)
 				mark(c, LIST_ITEM(l, struct vpod, on_node)->key, QUARANTINE);
 	}
 }

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
 #include "lite/selector.h"
+#include "json/json.h"
 
 #define RETRY_SPAN USEC_SEC
 
@@ -41,9 +41,10 @@ static void count(struct controller *c, yyjson_val *root, struct counted *k)
 
 	*k = (struct counted) { .next = USEC_NEVER };
 	VPODS_EACH(p, pods)
-		n += p != NULL;
+	n += p != NULL;
 	k->active = mem_alloc_n(n, sizeof(struct vpod *));
-	VPODS_EACH(p, pods) {
+	VPODS_EACH(p, pods)
+	{
 		bool labelled = true;
 		yyjson_val *key, *v;
 		size_t i, max;
@@ -56,9 +57,8 @@ static void count(struct controller *c, yyjson_val *root, struct counted *k)
 			k->available++;
 		else if (at != USEC_NEVER)
 			k->next = MIN_OF(k->next, at);
-		yyjson_obj_foreach(labels, i, max, key, v)
-			labelled &= str_eq(pair_get(p->pod->meta.labels, p->pod->meta.n_labels, yyjson_get_str(key)),
-					   yyjson_get_str(v));
+		yyjson_obj_foreach(labels, i, max, key, v) labelled &= str_eq(
+		        pair_get(p->pod->meta.labels, p->pod->meta.n_labels, yyjson_get_str(key)), yyjson_get_str(v));
 		k->labelled += labelled;
 	}
 }
@@ -120,7 +120,8 @@ static void adopt(struct controller *c, const struct item *rs, yyjson_val *root)
 		_cleanup_doc_ yyjson_doc *read = NULL;
 		yyjson_mut_doc *doc;
 
-		if (!p || p->pod->meta.n_owners > 0 || p->pod->meta.deletion > 0 || pod_is_over(p->pod) || p->pod->meta.n_labels == 0)
+		if (!p || p->pod->meta.n_owners > 0 || p->pod->meta.deletion > 0 || pod_is_over(p->pod) ||
+		    p->pod->meta.n_labels == 0)
 			continue;
 		read = reg_read(span[i]);
 		if (!selector_matches_labels(s, yyjson_doc_get_root(read)))

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/binding.h"
 #include "lite/condition.h"
 #include "lite/control/fit.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define NAME "default-scheduler"
 #define REASONS_MAX 32
@@ -53,7 +53,8 @@ static void mark_waiting(struct controller *c)
 
 static bool is_ours(const struct pod *p)
 {
-	return str_empty(p->node_name) && str_eq(p->scheduler_name, NAME) && p->n_gates == 0 && p->meta.deletion == 0 && !pod_is_over(p);
+	return str_empty(p->node_name) && str_eq(p->scheduler_name, NAME) && p->n_gates == 0 && p->meta.deletion == 0 &&
+	       !pod_is_over(p);
 }
 
 static void changed(struct controller *c, struct collection *in, const struct event *e)

@@ -41,7 +41,7 @@ static void mark_pods(struct controller *c, const char *node)
 	struct vnode *n = view_get_node(c->control->view, node);
 
 	if (n)
-		LIST_EACH(l, &n->pods)
+		LIST_EACH (l, &n->pods)
 			mark(c, LIST_ITEM(l, struct vpod, on_node)->key, 0);
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/control/control.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 #define MESSAGE_MAX 1024
 
@@ -35,7 +35,7 @@ static void count_up(struct controller *c, const struct kind *k, const struct it
 }
 
 static yyjson_mut_doc *event_doc(struct controller *c, const struct kind *k, const struct item *about, const char *name,
-				 const char *now)
+                                 const char *now)
 {
 	_cleanup_doc_ yyjson_doc *object = reg_read(about);
 	yyjson_mut_doc *doc = obj_doc();
@@ -66,7 +66,7 @@ static yyjson_mut_doc *event_doc(struct controller *c, const struct kind *k, con
 }
 
 void tell(struct controller *c, const struct kind *k, const struct item *about, const char *type, const char *reason,
-	  const char *fmt, ...)
+          const char *fmt, ...)
 {
 	const struct kind *events = kind_of("", "events");
 	_cleanup_free_ char *ns = mem_strndup(about->key, about->ns_len), *name = NULL;

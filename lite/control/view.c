@@ -281,7 +281,8 @@ const struct toleration *tolerated(const struct pod *p, const struct taint *t)
 			continue;
 		if (!str_empty(o->key) && !str_eq(o->key, t->key))
 			continue;
-		if (o->op == TOLERATE_EXISTS || (!str_empty(o->key) && str_eq(str_or(o->value, ""), str_or(t->value, ""))))
+		if (o->op == TOLERATE_EXISTS ||
+		    (!str_empty(o->key) && str_eq(str_or(o->value, ""), str_or(t->value, ""))))
 			return o;
 	}
 	return NULL;

@@ -62,14 +62,16 @@ struct vnode *view_get_node(const struct view *v, const char *name); /* NULL */
 
 /* The Pods that an object controls: link to walk, NULL when none. */
 struct link *view_pods_of(const struct view *v, const char *uid);
-#define VPODS_EACH(p, links)                                                                                   \
-	for (struct link *p##_head = (links), *p##_at = p##_head ? p##_head->next : NULL; p##_head && p##_at != p##_head; \
-	     p##_at = p##_at->next)                                                                            \
-		for (struct vpod *p = LIST_ITEM(p##_at, struct vpod, of_owner), *p##_once = p; p##_once; p##_once = NULL)
+#define VPODS_EACH(p, links)                                                                                           \
+	for (struct link *p##_head = (links), *p##_at = p##_head ? p##_head->next : NULL;                              \
+	     p##_head && p##_at != p##_head; p##_at = p##_at->next)                                                    \
+		for (struct vpod *p = LIST_ITEM(p##_at, struct vpod, of_owner), *p##_once = p; p##_once;               \
+		     p##_once = NULL)
 
 bool pod_is_over(const struct pod *p); /* Succeeded or Failed */
 bool pod_is_ready(const struct pod *p);
-bool pod_is_available(const struct pod *p, int64_t min_ready_s, usec_t now, usec_t *ret_at); /* *ret_at: when it will be */
+bool pod_is_available(const struct pod *p, int64_t min_ready_s, usec_t now,
+                      usec_t *ret_at); /* *ret_at: when it will be */
 
 /* Does one of the tolerations take the taint? NULL when none does. */
 const struct toleration *tolerated(const struct pod *p, const struct taint *t);

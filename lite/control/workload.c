@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "lite/obj.h"
+#include "json/json.h"
 
 const char *item_uid(yyjson_val *root)
 {
@@ -23,9 +23,8 @@ static yyjson_val *controller_ref(yyjson_val *root)
 	yyjson_val *v;
 	size_t i, n;
 
-	yyjson_arr_foreach(val_at(root, "metadata", "ownerReferences"), i, n, v)
-		if (json_bool(json_get(v, "controller"), false))
-			return v;
+	yyjson_arr_foreach(val_at(root, "metadata", "ownerReferences"), i, n,
+	                   v) if (json_bool(json_get(v, "controller"), false)) return v;
 	return NULL;
 }
 

@@ -14,12 +14,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/verb.h"
-#include "json/json.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/cred.h"
 #include "net/loop.h"
 #include "slurm/open.h"
+#include "json/json.h"
 
 #define VERDICT_MAX 2048
 
@@ -92,7 +92,7 @@ static void ask_kube(struct check *c, const char *path, kube_call_done done)
 	struct kube_request request = { 0 };
 
 	kube_request_plain(&request, path);
-	kube_call_start(c->client, &request, &(struct kube_call_options){ .timeout = c->s->timeout }, done, c);
+	kube_call_start(c->client, &request, &(struct kube_call_options) { .timeout = c->s->timeout }, done, c);
 	kube_request_done(&request);
 }
 
@@ -108,7 +108,7 @@ static void got_namespaces(void *arg, const struct kube_reply *reply)
 		return;
 	}
 	snprintf(text, sizeof(text), "%s at %s (%s)%s", c->version, c->config->server, c->config->origin,
-		 answer.result.http_status == 403 ? ", may not list namespaces" : "");
+	         answer.result.http_status == 403 ? ", may not list namespaces" : "");
 	conclude(c, KUBERNETES, true, text);
 }
 
@@ -128,7 +128,8 @@ static void got_version(void *arg, const struct kube_reply *reply)
 		conclude(c, KUBERNETES, false, err_text(&err));
 		return;
 	}
-	str_copy(c->version, sizeof(c->version), str_or(json_str(json_get(yyjson_doc_get_root(doc), "gitVersion")), "unknown version"));
+	str_copy(c->version, sizeof(c->version),
+	         str_or(json_str(json_get(yyjson_doc_get_root(doc), "gitVersion")), "unknown version"));
 	yyjson_doc_free(doc);
 	ask_kube(c, "/api/v1/namespaces?limit=1", got_namespaces);
 }
@@ -140,7 +141,7 @@ static void look_at_kube(void *arg)
 
 	if (!c->client) { /* the kubeconfig may have been repaired since */
 		const struct kube_config_options o = { .path = str_empty(c->s->kubeconfig) ? NULL : c->s->kubeconfig,
-						       .context = str_empty(c->s->context) ? NULL : c->s->context };
+			                               .context = str_empty(c->s->context) ? NULL : c->s->context };
 
 		if (kube_config_load(&o, &c->config, &err) < 0) {
 			conclude(c, KUBERNETES, false, err_text(&err));
@@ -166,7 +167,7 @@ static void got_conf(void *arg, struct slurm_result *result)
 		return;
 	}
 	snprintf(text, sizeof(text), "%s, cluster %s, KillWait %us%s%s", result->conf->version, result->conf->cluster,
-		 result->conf->kill_wait_s, str_empty(c->s->slurm_conf) ? "" : ", ", c->s->slurm_conf);
+	         result->conf->kill_wait_s, str_empty(c->s->slurm_conf) ? "" : ", ", c->s->slurm_conf);
 	conclude(c, SLURM, true, text);
 }
 
@@ -174,7 +175,8 @@ static void look_at_slurm(void *arg)
 {
 	struct check *c = arg;
 
-	c->slurm->ops->call(c->slurm, &(struct slurm_request){ .verb = SLURM_LOAD_CONF, .timeout = c->s->timeout }, got_conf, c);
+	c->slurm->ops->call(c->slurm, &(struct slurm_request) { .verb = SLURM_LOAD_CONF, .timeout = c->s->timeout },
+	                    got_conf, c);
 }
 
 static void got_signal(void *arg, int sig)
@@ -194,8 +196,9 @@ static void look(struct check *c)
 
 static int run(const struct settings *s)
 {
-	struct check c = { .s = s, .loop = loop_new(), .gate = GATE_ALWAYS_OPEN,
-			   .wanted = { s->only != 2, s->only != 1 } };
+	struct check c = {
+		.s = s, .loop = loop_new(), .gate = GATE_ALWAYS_OPEN, .wanted = { s->only != 2, s->only != 1 }
+	};
 	const struct slurm_options options = {
 		.pool = { .conf = str_empty(s->slurm_conf) ? NULL : s->slurm_conf, .workers = 2, .gate = &c.gate },
 	};
@@ -228,20 +231,47 @@ static int run(const struct settings *s)
 
 int verb_check(int argc, char **argv)
 {
-	struct settings s = { .kubeconfig = (char *)"", .context = (char *)"", .slurm_conf = (char *)"", .timeout = 10 * USEC_SEC,
-			      .every = 5 * USEC_SEC };
+	struct settings s = { .kubeconfig = (char *)"",
+		              .context = (char *)"",
+		              .slurm_conf = (char *)"",
+		              .timeout = 10 * USEC_SEC,
+		              .every = 5 * USEC_SEC };
 	struct arg args[] = {
-		{ .flag = "kubeconfig", .type = ARG_STRING, .value = &s.kubeconfig, .unit = "FILE",
+		{ .flag = "kubeconfig",
+		  .type = ARG_STRING,
+		  .value = &s.kubeconfig,
+		  .unit = "FILE",
 		  .help = "Where Kubernetes is; else $KUBECONFIG, ~/.kube/config, or the Pod's service account." },
-		{ .flag = "context", .type = ARG_STRING, .value = &s.context, .unit = "NAME",
+		{ .flag = "context",
+		  .type = ARG_STRING,
+		  .value = &s.context,
+		  .unit = "NAME",
 		  .help = "Context of the kubeconfig; else its current one." },
-		{ .flag = "slurm-conf", .type = ARG_STRING, .value = &s.slurm_conf, .unit = "FILE",
+		{ .flag = "slurm-conf",
+		  .type = ARG_STRING,
+		  .value = &s.slurm_conf,
+		  .unit = "FILE",
 		  .help = "slurm.conf; else $SLURM_CONF or /etc/slurm/slurm.conf." },
-		{ .flag = "only", .type = ARG_CHOICE, .value = &s.only, .choices = only_choices, .help = "Which side to look at." },
-		{ .flag = "timeout", .type = ARG_DURATION, .value = &s.timeout, .min = 100 * USEC_MSEC, .max = USEC_HOUR,
+		{ .flag = "only",
+		  .type = ARG_CHOICE,
+		  .value = &s.only,
+		  .choices = only_choices,
+		  .help = "Which side to look at." },
+		{ .flag = "timeout",
+		  .type = ARG_DURATION,
+		  .value = &s.timeout,
+		  .min = 100 * USEC_MSEC,
+		  .max = USEC_HOUR,
 		  .help = "How long one side may take to answer." },
-		{ .flag = "watch", .type = ARG_BOOL, .value = &s.watch, .help = "Keep looking, and print what changes." },
-		{ .flag = "every", .type = ARG_DURATION, .value = &s.every, .min = 100 * USEC_MSEC, .max = USEC_HOUR,
+		{ .flag = "watch",
+		  .type = ARG_BOOL,
+		  .value = &s.watch,
+		  .help = "Keep looking, and print what changes." },
+		{ .flag = "every",
+		  .type = ARG_DURATION,
+		  .value = &s.every,
+		  .min = 100 * USEC_MSEC,
+		  .max = USEC_HOUR,
 		  .help = "With --watch: how long to wait between two looks." },
 		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log what is being tried." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
@@ -258,7 +288,8 @@ int verb_check(int argc, char **argv)
 		_cleanup_buf_ struct buf help = BUF(16384);
 
 		args_help(args, ARRAY_LEN(args), &help);
-		printf("usage: sunk check [FLAG...]\n\nTells whether Kubernetes and Slurm can be reached, and if not, what is wrong.\n"
+		printf("usage: sunk check [FLAG...]\n\nTells whether Kubernetes and Slurm can be reached, and if not, "
+		       "what is wrong.\n"
 		       "Exits with 0 when all is well, 1 when something is not.\n\n%s",
 		       buf_text(&help));
 		status = STATUS_OK;

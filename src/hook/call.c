@@ -67,7 +67,7 @@ static int attempt(CURL *curl, const struct hook_call *call, struct hook_answer 
 		return err_set(err, -EMSGSIZE, "%s: answer larger than %u KiB", call->url, HOOK_ANSWER_MAX >> 10);
 	if (r != CURLE_OK)
 		return err_set(err, r == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, "%s: %s", call->url,
-			       *detail ? detail : curl_easy_strerror(r));
+		               *detail ? detail : curl_easy_strerror(r));
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	answer->status = (int)status;
 	return 0;
@@ -106,7 +106,8 @@ static int try_until_deadline(CURL *curl, const struct hook_call *call, struct h
 			return r;
 		}
 		if (clock_mono(clock_real()) + wait >= call->deadline)
-			return err_set(err, -ETIMEDOUT, "gave up after %u tries: %s", answer->attempts, err_text(&last));
+			return err_set(err, -ETIMEDOUT, "gave up after %u tries: %s", answer->attempts,
+			               err_text(&last));
 		sleep_for(wait);
 	}
 }
@@ -120,7 +121,8 @@ int hook_call(const struct hook_call *call, struct hook_answer *ret, struct err 
 	int r;
 
 	if (!str_starts(call->url, "http://") && !str_starts(call->url, "https://"))
-		return err_set(err, -EINVAL, "'%.100s' is no address: it must begin with http:// or https://", str_or(call->url, ""));
+		return err_set(err, -EINVAL, "'%.100s' is no address: it must begin with http:// or https://",
+		               str_or(call->url, ""));
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	curl = curl_easy_init();
 	if (!curl)

@@ -25,7 +25,7 @@ struct hook_call {
 	const char *body;   /* JSON, NULL = none */
 	usec_t deadline;    /* monotonic; the call is over by then, whatever happens */
 	usec_t attempt_max; /* a single try that hears nothing for this long is given up; 0 = only the deadline counts */
-	bool retry;         /* while unreachable, busy (429) or broken (5xx but 504): again, with back-off, until the deadline */
+	bool retry; /* while unreachable, busy (429) or broken (5xx but 504): again, with back-off, until the deadline */
 };
 
 struct hook_answer {

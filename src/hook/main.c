@@ -48,13 +48,13 @@ static int run_ping(const struct settings *s)
 	int r = find_token(s, &token, &err);
 
 	if (r == 0)
-		r = hook_call(&(struct hook_call){ .method = "GET",
-						   .url = url,
-						   .token = token,
-						   .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
-						   .deadline = clock_mono(clock_real()) + s->timeout,
-						   .retry = s->retry },
-			      &answer, &err);
+		r = hook_call(&(struct hook_call) { .method = "GET",
+		                                    .url = url,
+		                                    .token = token,
+		                                    .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
+		                                    .deadline = clock_mono(clock_real()) + s->timeout,
+		                                    .retry = s->retry },
+		              &answer, &err);
 	if (token)
 		explicit_bzero(token, strlen(token));
 	if (r < 0) {
@@ -75,13 +75,17 @@ static void usage(FILE *to, struct arg *args, size_t n)
 {
 	_cleanup_buf_ struct buf help = BUF(16384);
 
-	fputs("usage: sunk-hook VERB [FLAG...]\n\nCalls the hook API of sunk's daemons from a compute node.\n\nVerbs:\n", to);
+	fputs("usage: sunk-hook VERB [FLAG...]\n\nCalls the hook API of sunk's daemons from a compute "
+	      "node.\n\nVerbs:\n",
+	      to);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].help);
 	args_help(args, n, &help);
-	fprintf(to, "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE are the defaults of the flags;\n"
-		    "SUNK_HOOK_TOKEN is the token itself, used when no file is named.\n",
-		buf_text(&help));
+	fprintf(to,
+	        "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE are the defaults of "
+	        "the flags;\n"
+	        "SUNK_HOOK_TOKEN is the token itself, used when no file is named.\n",
+	        buf_text(&help));
 }
 
 static char *env_or_empty(const char *name)
@@ -94,19 +98,34 @@ static char *env_or_empty(const char *name)
 int main(int argc, char **argv)
 {
 	struct settings s = { .url = env_or_empty("SUNK_HOOK_URL"),
-			      .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
-			      .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
-			      .timeout = 5 * USEC_SEC };
+		              .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
+		              .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
+		              .timeout = 5 * USEC_SEC };
 	struct arg args[] = {
-		{ .flag = "url", .type = ARG_STRING, .value = &s.url, .unit = "URL",
+		{ .flag = "url",
+		  .type = ARG_STRING,
+		  .value = &s.url,
+		  .unit = "URL",
 		  .help = "Where the hook API is, like http://slurm-syncer:8090." },
-		{ .flag = "token-file", .type = ARG_STRING, .value = &s.token_file, .unit = "FILE",
+		{ .flag = "token-file",
+		  .type = ARG_STRING,
+		  .value = &s.token_file,
+		  .unit = "FILE",
 		  .help = "File with the bearer token." },
-		{ .flag = "ca-file", .type = ARG_STRING, .value = &s.ca_file, .unit = "FILE",
+		{ .flag = "ca-file",
+		  .type = ARG_STRING,
+		  .value = &s.ca_file,
+		  .unit = "FILE",
 		  .help = "CA certificates that the server's is checked against; else the system's." },
-		{ .flag = "timeout", .type = ARG_DURATION, .value = &s.timeout, .min = USEC_MSEC, .max = 24 * USEC_HOUR,
+		{ .flag = "timeout",
+		  .type = ARG_DURATION,
+		  .value = &s.timeout,
+		  .min = USEC_MSEC,
+		  .max = 24 * USEC_HOUR,
 		  .help = "The call is over after this, whatever happens." },
-		{ .flag = "retry", .type = ARG_BOOL, .value = &s.retry,
+		{ .flag = "retry",
+		  .type = ARG_BOOL,
+		  .value = &s.retry,
 		  .help = "Keep trying while the API is away, until the timeout." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};

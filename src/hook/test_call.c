@@ -42,7 +42,8 @@ static void echo_auth(int fd, const char *request)
 {
 	const char *at = strcasestr(request, "authorization: ");
 	size_t len = at ? strcspn(at, "\r\n") : 0;
-	_cleanup_free_ char *text = str_printf("HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%.*s", len, (int)len, at ? at : "");
+	_cleanup_free_ char *text =
+	        str_printf("HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%.*s", len, (int)len, at ? at : "");
 
 	say(fd, text);
 }
@@ -100,16 +101,21 @@ static void end(struct server *s)
 	waitpid(s->pid, NULL, 0);
 }
 
-static int call(struct server *s, bool retry, usec_t timeout, const char *token, struct hook_answer *ret, struct err *err)
+static int call(struct server *s, bool retry, usec_t timeout, const char *token, struct hook_answer *ret,
+                struct err *err)
 {
-	return hook_call(&(struct hook_call){ .method = "POST", .url = s->url, .token = token, .body = "{}", .retry = retry,
-					      .deadline = clock_mono(clock_real()) + timeout },
-			 ret, err);
+	return hook_call(&(struct hook_call) { .method = "POST",
+	                                       .url = s->url,
+	                                       .token = token,
+	                                       .body = "{}",
+	                                       .retry = retry,
+	                                       .deadline = clock_mono(clock_real()) + timeout },
+	                 ret, err);
 }
 
 static void test_an_answer_comes_back_whole(void **state)
 {
-	struct server s = serve((enum act[]){ ANSWER_200, END });
+	struct server s = serve((enum act[]) { ANSWER_200, END });
 	struct hook_answer a;
 
 	(void)state;
@@ -122,7 +128,7 @@ static void test_an_answer_comes_back_whole(void **state)
 
 static void test_the_token_is_sent_as_bearer(void **state)
 {
-	struct server s = serve((enum act[]){ ANSWER_ECHO_AUTH, END });
+	struct server s = serve((enum act[]) { ANSWER_ECHO_AUTH, END });
 	struct hook_answer a;
 
 	(void)state;
@@ -134,7 +140,7 @@ static void test_the_token_is_sent_as_bearer(void **state)
 
 static void test_a_server_that_is_away_is_tried_again_until_it_answers(void **state)
 {
-	struct server s = serve((enum act[]){ CLOSE, ANSWER_503, CLOSE, ANSWER_200, END });
+	struct server s = serve((enum act[]) { CLOSE, ANSWER_503, CLOSE, ANSWER_200, END });
 	struct hook_answer a;
 
 	(void)state;
@@ -147,7 +153,7 @@ static void test_a_server_that_is_away_is_tried_again_until_it_answers(void **st
 
 static void test_a_504_is_an_answer_and_not_tried_again(void **state)
 {
-	struct server s = serve((enum act[]){ ANSWER_504, END });
+	struct server s = serve((enum act[]) { ANSWER_504, END });
 	struct hook_answer a;
 
 	(void)state;
@@ -160,7 +166,7 @@ static void test_a_504_is_an_answer_and_not_tried_again(void **state)
 
 static void test_silence_ends_at_the_deadline_and_names_the_address(void **state)
 {
-	struct server s = serve((enum act[]){ HANG, END });
+	struct server s = serve((enum act[]) { HANG, END });
 	struct hook_answer a;
 	struct err err = { 0 };
 
@@ -172,7 +178,7 @@ static void test_silence_ends_at_the_deadline_and_names_the_address(void **state
 
 static void test_nobody_listening_is_said_plainly(void **state)
 {
-	struct server s = serve((enum act[]){ END });
+	struct server s = serve((enum act[]) { END });
 	struct hook_answer a;
 	struct err err = { 0 };
 
@@ -185,7 +191,7 @@ static void test_nobody_listening_is_said_plainly(void **state)
 
 static void test_an_endless_answer_is_cut_off(void **state)
 {
-	struct server s = serve((enum act[]){ ANSWER_ENDLESS, ANSWER_ENDLESS, END });
+	struct server s = serve((enum act[]) { ANSWER_ENDLESS, ANSWER_ENDLESS, END });
 	struct hook_answer a;
 	struct err err = { 0 };
 
@@ -201,8 +207,9 @@ static void test_an_address_that_is_none_is_refused(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(hook_call(&(struct hook_call){ .method = "GET", .url = "file:///etc/passwd" }, &a, &err), -EINVAL);
-	assert_int_equal(hook_call(&(struct hook_call){ .method = "GET" }, &a, &err), -EINVAL);
+	assert_int_equal(hook_call(&(struct hook_call) { .method = "GET", .url = "file:///etc/passwd" }, &a, &err),
+	                 -EINVAL);
+	assert_int_equal(hook_call(&(struct hook_call) { .method = "GET" }, &a, &err), -EINVAL);
 }
 
 static int token_of(const char *content, size_t len, char **ret, struct err *err)
@@ -236,6 +243,7 @@ static void test_a_token_file_holds_one_word(void **state)
 }
 
 TEST_MAIN(TEST(an_answer_comes_back_whole), TEST(the_token_is_sent_as_bearer),
-	  TEST(a_server_that_is_away_is_tried_again_until_it_answers), TEST(a_504_is_an_answer_and_not_tried_again),
-	  TEST(silence_ends_at_the_deadline_and_names_the_address), TEST(nobody_listening_is_said_plainly),
-	  TEST(an_endless_answer_is_cut_off), TEST(an_address_that_is_none_is_refused), TEST(a_token_file_holds_one_word))
+          TEST(a_server_that_is_away_is_tried_again_until_it_answers), TEST(a_504_is_an_answer_and_not_tried_again),
+          TEST(silence_ends_at_the_deadline_and_names_the_address), TEST(nobody_listening_is_said_plainly),
+          TEST(an_endless_answer_is_cut_off), TEST(an_address_that_is_none_is_refused),
+          TEST(a_token_file_holds_one_word))

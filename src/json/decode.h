@@ -35,16 +35,16 @@ enum json_kind {
 	JSON_KIND_BOOL,     /* bool */
 	JSON_KIND_TIME,     /* usec_t from an RFC 3339 string */
 	JSON_KIND_AMOUNT,   /* int64_t thousandths from a quantity: a string or a number */
-	JSON_KIND_ENUM,     /* int from a string, by `names`; a string that is none of them gives 0, so names[0] is the
+	JSON_KIND_ENUM, /* int from a string, by `names`; a string that is none of them gives 0, so names[0] is the
 	                       unknown or default */
-	JSON_KIND_PRESENT,  /* bool: the key is there and not null */
-	JSON_KIND_INSIDE,   /* an object whose fields go into the same struct: table in `sub`, offsets from the outer one */
-	JSON_KIND_STRUCT,   /* an object into a struct placed at the offset */
-	JSON_KIND_ARRAY,    /* array of objects → pointer to elements; count at `count_offset` (uint32_t) */
-	JSON_KIND_STRS,     /* array of strings → const char ** ; count as above */
-	JSON_KIND_PAIRS,    /* object of strings → struct json_pair *; count as above; `keep` may choose keys */
-	JSON_KIND_AMOUNTS,  /* object of quantities → struct json_amount *; count as above */
-	JSON_KIND_RAW,      /* any value → const char *, its JSON text */
+	JSON_KIND_PRESENT, /* bool: the key is there and not null */
+	JSON_KIND_INSIDE, /* an object whose fields go into the same struct: table in `sub`, offsets from the outer one */
+	JSON_KIND_STRUCT, /* an object into a struct placed at the offset */
+	JSON_KIND_ARRAY, /* array of objects → pointer to elements; count at `count_offset` (uint32_t) */
+	JSON_KIND_STRS, /* array of strings → const char ** ; count as above */
+	JSON_KIND_PAIRS, /* object of strings → struct json_pair *; count as above; `keep` may choose keys */
+	JSON_KIND_AMOUNTS, /* object of quantities → struct json_amount *; count as above */
+	JSON_KIND_RAW, /* any value → const char *, its JSON text */
 };
 
 struct json_type;
@@ -52,12 +52,12 @@ struct json_type;
 struct json_field { /* made by the macros below */
 	const char *key;
 	uint8_t key_len;
-	uint8_t kind;                  /* enum json_kind */
-	bool required;                 /* absent is an error */
+	uint8_t kind; /* enum json_kind */
+	bool required; /* absent is an error */
 	uint32_t offset, count_offset;
-	const struct json_type *sub;   /* INSIDE, STRUCT, ARRAY */
-	const char *const *names;      /* ENUM, NULL-terminated */
-	bool (*keep)(const char *key);         /* PAIRS: which keys to keep; NULL = all */
+	const struct json_type *sub; /* INSIDE, STRUCT, ARRAY */
+	const char *const *names; /* ENUM, NULL-terminated */
+	bool (*keep)(const char *key); /* PAIRS: which keys to keep; NULL = all */
 	bool (*keep_item)(yyjson_val *object); /* ARRAY: which elements to keep; NULL = all */
 };
 
@@ -97,31 +97,31 @@ struct json_amount {
 #define JSON_INSIDE(k, t) { JSON_FIELD(k, INSIDE), .sub = &(t) }
 #define JSON_STRUCT(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t) }
 #define JSON_STRUCT_NEEDED(k, type, member, t) { JSON_AT(k, STRUCT, type, member), .sub = &(t), .required = true }
-#define JSON_ARRAY(k, type, member, n, t) \
+#define JSON_ARRAY(k, type, member, n, t)                                                                              \
 	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t) }
-#define JSON_ARRAY_SOME(k, type, member, n, t, f) \
+#define JSON_ARRAY_SOME(k, type, member, n, t, f)                                                                      \
 	{ JSON_AT(k, ARRAY, type, member), .count_offset = offsetof(type, n), .sub = &(t), .keep_item = (f) }
 #define JSON_STRS(k, type, member, n) { JSON_AT(k, STRS, type, member), .count_offset = offsetof(type, n) }
-#define JSON_PAIRS(k, type, member, n, f) \
+#define JSON_PAIRS(k, type, member, n, f)                                                                              \
 	{ JSON_AT(k, PAIRS, type, member), .count_offset = offsetof(type, n), .keep = (f) }
 #define JSON_AMOUNTS(k, type, member, n) { JSON_AT(k, AMOUNTS, type, member), .count_offset = offsetof(type, n) }
 
-#define JSON_OBJECT_MAX (8u << 20)  /* bytes one decoded object may take */
-#define JSON_DEPTH_MAX 64           /* nesting that a table may reach */
+#define JSON_OBJECT_MAX (8u << 20) /* bytes one decoded object may take */
+#define JSON_DEPTH_MAX 64 /* nesting that a table may reach */
 
 /* Scratch memory, reused from object to object; starts as { 0 }. */
 struct json_scratch {
 	char *data; /* structs and arrays of the object so far */
 	size_t size, used;
-	size_t text_bytes;       /* its strings */
+	size_t text_bytes; /* its strings */
 	struct json_link *links; /* the pointers in them: where, and to what */
 	size_t n_links, size_links;
 	const char *const *words; /* those of the last type, … */
-	uint16_t *word_slots;     /* … by hash */
+	uint16_t *word_slots; /* … by hash */
 };
 
 void json_scratch_done(struct json_scratch *s);
 
 /* Decodes `value` (must be an object). The result is one block: free() it. *ret_size gets its size when not NULL. */
 int json_decode(const struct json_type *type, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
-		struct err *err);
+                struct err *err);

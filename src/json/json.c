@@ -137,11 +137,11 @@ int json_refuse(const char *text, size_t len, size_t pos, const char *what, stru
 		return err_set(err, -EBADMSG, "not JSON: it ends in the middle, after %zu bytes", len);
 	str_add_safe(&excerpt, text + pos, MIN_OF(len - pos, (size_t)EXCERPT_MAX), EXCERPT_MAX);
 	return err_set(err, -EBADMSG, "not JSON at byte %zu: %s, found '%s%s'", pos, what, buf_text(&excerpt),
-		       len - pos > EXCERPT_MAX && !str_ends(buf_text(&excerpt), "…") ? "…" : "");
+	               len - pos > EXCERPT_MAX && !str_ends(buf_text(&excerpt), "…") ? "…" : "");
 }
 
 static int parse(char *text, size_t len, size_t at, yyjson_read_flag flags, const yyjson_alc *alc, yyjson_doc **ret,
-		 struct err *err)
+                 struct err *err)
 {
 	yyjson_read_err e = { .code = YYJSON_READ_ERROR_EMPTY_CONTENT, .pos = 0 };
 	yyjson_doc *doc = at < len ? yyjson_read_opts(text + at, len - at, flags, alc, &e) : NULL;
@@ -151,7 +151,8 @@ static int parse(char *text, size_t len, size_t at, yyjson_read_flag flags, cons
 		return 0;
 	}
 	if (e.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-		return err_set(err, -E2BIG, "JSON of %zu bytes needs more than %zu MiB to parse", len, JSON_PARSER_MAX >> 20);
+		return err_set(err, -E2BIG, "JSON of %zu bytes needs more than %zu MiB to parse", len,
+		               JSON_PARSER_MAX >> 20);
 	if (e.code == YYJSON_READ_ERROR_EMPTY_CONTENT && at == 0)
 		return err_set(err, -EBADMSG, "not JSON: it is empty");
 	return json_refuse(text, len, at + e.pos, e.msg, err);

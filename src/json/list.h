@@ -16,5 +16,5 @@ struct json_list_calls {
 
 /* Walks the object in `text`, in place, as it comes: members may stand before and after the items. `items` is the key of
  * the array; null, like absent, has none. What was called back before an error was found cannot be called back again. */
-int json_list_walk(struct json_parser *p, char *text, size_t len, const char *items, const struct json_list_calls *calls,
-		   void *arg, struct err *err);
+int json_list_walk(struct json_parser *p, char *text, size_t len, const char *items,
+                   const struct json_list_calls *calls, void *arg, struct err *err);

@@ -21,7 +21,7 @@
 
 struct patch;
 
-#define PATH(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define PATH(...) ((const char *const[]) { __VA_ARGS__, NULL })
 
 struct patch *patch_new(void);
 void patch_free(struct patch *p);

@@ -137,9 +137,9 @@ static void test_memory_is_used_again_and_given_back_after_a_large_document(void
 	for (int i = 0; i < 20; i++) {
 		bool is_large = i % 5 == 4;
 
-		assert_int_equal(json_parse(parser, is_large ? large : small, is_large ? large_len : small_len, false, &doc,
-					    NULL),
-				 0);
+		assert_int_equal(json_parse(parser, is_large ? large : small, is_large ? large_len : small_len, false,
+		                            &doc, NULL),
+		                 0);
 		assert_int_equal(json_parser_memory(parser), after_large);
 	}
 	for (int i = 0; i < 100; i++)

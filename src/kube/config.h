@@ -47,7 +47,7 @@ struct kube_config {
 	char *origin; /* for messages: `/home/a/.kube/config, context "x"`, `service account in /var/run/…` */
 	bool in_cluster;
 	char *context, *cluster, *user; /* NULL in a cluster */
-	char *ns;                       /* of the context or service account; "default" when neither says */
+	char *ns;	               /* of the context or service account; "default" when neither says */
 	char *server;                   /* "https://host:port" or with a path, no slash at its end */
 	char *proxy;                    /* NULL = none */
 	char *tls_server_name;          /* NULL = the URL's host */
@@ -69,7 +69,7 @@ int kube_config_load(const struct kube_config_options *o, struct kube_config **r
 
 /* One kubeconfig from memory; `where` names it in errors and its directory is where relative paths start. */
 int kube_config_parse(const char *text, size_t len, const char *where, const char *context, struct kube_config **ret,
-		      struct err *err);
+                      struct err *err);
 
 void kube_config_free(struct kube_config *c); /* wipes what is secret */
 DEFINE_FREEP(struct kube_config, kube_config_free)

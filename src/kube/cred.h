@@ -45,7 +45,8 @@ struct cred_view {
 typedef void (*cred_ready)(void *arg, const struct cred_view *view, const struct err *error);
 
 /* config is borrowed and must outlive the cred. plugin_timeout 0 = the default. Reads nothing yet. */
-struct cred *cred_new(struct loop *l, const struct clock *clock, const struct kube_config *config, usec_t plugin_timeout);
+struct cred *cred_new(struct loop *l, const struct clock *clock, const struct kube_config *config,
+                      usec_t plugin_timeout);
 void cred_free(struct cred *c); /* kills a plugin that runs; those who wait are not called */
 DEFINE_FREEP(struct cred, cred_free)
 

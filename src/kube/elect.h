@@ -23,8 +23,8 @@ struct elect_options {
 };
 
 /* Starts at once. rest, clock and gate are borrowed and must outlive it; the gate is closed until we lead. */
-struct elect *elect_new(struct loop *l, const struct clock *clock, const struct rest *rest, const struct elect_options *o,
-			struct gate *gate, struct err *err);
+struct elect *elect_new(struct loop *l, const struct clock *clock, const struct rest *rest,
+                        const struct elect_options *o, struct gate *gate, struct err *err);
 void elect_free(struct elect *e); /* closes the gate; the lease is left to expire unless elect_release() was done */
 DEFINE_FREEP(struct elect, elect_free)
 
@@ -32,5 +32,5 @@ DEFINE_FREEP(struct elect, elect_free)
  * when it did not work). Call it once what was sent through the gate has been answered. */
 void elect_release(struct elect *e, void (*done)(void *arg), void *arg);
 
-const char *elect_holder(const struct elect *e);      /* as last seen, "" = nobody or not known */
+const char *elect_holder(const struct elect *e); /* as last seen, "" = nobody or not known */
 const struct err *elect_error(const struct elect *e); /* of the last request, NULL when it went well */

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "json/list.h"
 #include "kube/informer_plan.h"
 #include "kube/objects.h"
 #include "kube/resource.h"
+#include "json/list.h"
 
 #define NAME_BYTES_MAX 253
 

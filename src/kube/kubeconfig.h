@@ -21,7 +21,7 @@ void kubeconfig_done(struct kubeconfig *k); /* wipes it */
 
 /* The first of the files that names a thing wins. n > 0. */
 int kubeconfig_resolve(const struct kubeconfig *files, size_t n, const char *context, struct kube_config **ret,
-		       struct err *err);
+                       struct err *err);
 
 /* Inside: where a value is taken from, for errors like `/path/config: user "x": …` */
 struct place {

@@ -49,7 +49,7 @@ struct leader_action {
 	enum leader_do what;
 	struct lease lease; /* CREATE, UPDATE: to write */
 	usec_t timeout;     /* a span; the answer must have come by then or be a failure */
-	usec_t wake;        /* monotonic; step again then even if nothing was seen. USEC_NEVER = only an answer counts */
+	usec_t wake; /* monotonic; step again then even if nothing was seen. USEC_NEVER = only an answer counts */
 };
 
 struct leader_state {
@@ -57,13 +57,13 @@ struct leader_state {
 	struct rng rng;
 	struct gate gate;
 	enum leader_do under_way; /* what was asked and not yet answered */
-	usec_t asked_at;          /* monotonic, when it was asked */
-	bool known;               /* `observed` is what was last seen of the lease */
-	bool absent;              /* … which has been deleted since */
-	bool look;                /* `observed` may be old: read before the next write */
+	usec_t asked_at; /* monotonic, when it was asked */
+	bool known; /* `observed` is what was last seen of the lease */
+	bool absent; /* … which has been deleted since */
+	bool look; /* `observed` may be old: read before the next write */
 	struct lease observed;
 	usec_t observed_at; /* monotonic, when its record was first seen like this */
-	usec_t next_try;    /* monotonic */
+	usec_t next_try; /* monotonic */
 	unsigned release_tries;
 	bool releasing, released;
 };
@@ -73,7 +73,7 @@ int leader_init(struct leader_state *s, const struct leader_options *o, uint64_t
 
 /* One step. `lease` belongs to LEADER_SEEN_LEASE. Afterwards s->gate says whether we lead. */
 struct leader_action leader_step(struct leader_state *s, struct leader_time now, enum leader_seen seen,
-				 const struct lease *lease);
+                                 const struct lease *lease);
 
 /* From now on: close the gate, give the lease back when it is ours, be done (s->released). Step afterwards. */
 void leader_release(struct leader_state *s);

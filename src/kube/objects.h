@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "json/decode.h"
 #include "port/kube.h"
+#include "json/decode.h"
 
 extern const struct json_type kube_pod_type;   /* struct pod */
 extern const struct json_type kube_node_type;  /* struct knode */
@@ -17,4 +17,4 @@ extern const struct json_type kube_lease_type; /* struct klease */
  * *ret_size. An object of another kind, without a name, or with one that is too long for a store's key is refused.
  * Errors name the object: "Pod a/b: spec.priority: expected an integer, got a string". */
 int kube_decode(enum kube_kind kind, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
-		struct err *err);
+                struct err *err);

@@ -33,7 +33,7 @@ typedef void (*plugin_done)(void *arg, struct plugin_result *result, const struc
 /* config->exec must be set; it is borrowed for the run. ca_pem goes to plugins that want to know the cluster; may be
  * NULL. NULL with err when it could not be started. */
 struct plugin *plugin_start(struct loop *l, const struct kube_config *config, const char *ca_pem, usec_t timeout,
-			    plugin_done done, void *arg, struct err *err);
+                            plugin_done done, void *arg, struct err *err);
 void plugin_free(struct plugin *p); /* kills it; `done` is not called */
 
 /* An ExecCredential as a plugin prints it. Errors show nothing of it. */

@@ -11,11 +11,13 @@ static void wipe(yyjson_val *v)
 	if (yyjson_is_str(v)) {
 		explicit_bzero((char *)(uintptr_t)yyjson_get_str(v), yyjson_get_len(v));
 	} else if (yyjson_is_arr(v)) {
-		yyjson_arr_foreach(v, i, n, item) {
+		yyjson_arr_foreach(v, i, n, item)
+		{
 			wipe(item);
 		}
 	} else if (yyjson_is_obj(v)) {
-		yyjson_obj_foreach(v, i, n, key, item) {
+		yyjson_obj_foreach(v, i, n, key, item)
+		{
 			wipe(item);
 		}
 	}

@@ -26,7 +26,7 @@ struct test_dir {
 
 static inline void test_dir_init(struct test_dir *d)
 {
-	*d = (struct test_dir){ .path = "/tmp/sunk-test-XXXXXX" };
+	*d = (struct test_dir) { .path = "/tmp/sunk-test-XXXXXX" };
 	assert_non_null(mkdtemp(d->path));
 }
 

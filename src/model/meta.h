@@ -51,7 +51,7 @@ struct condition {
 const char *pair_get(const struct pair *pairs, uint32_t n, const char *key);
 const struct condition *condition_get(const struct condition *conditions, uint32_t n, const char *type);
 int64_t amount_get(const struct amount *amounts, uint32_t n, const char *name); /* 0 when absent */
-const struct owner *meta_controller(const struct meta *m);                      /* the owner that controls it, or NULL */
+const struct owner *meta_controller(const struct meta *m); /* the owner that controls it, or NULL */
 
 /* Which annotations are kept in memory: ours, and the few of others that decisions need. */
 bool annotation_matters(const char *key);

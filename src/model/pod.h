@@ -28,7 +28,7 @@ struct container {
 
 struct toleration {
 	const char *key, *value; /* NULL key with EXISTS tolerates everything */
-	int op;                  /* enum toleration_op */
+	int op;	          /* enum toleration_op */
 	int effect;              /* enum taint_effect, ANY = all */
 	bool has_seconds;
 	int64_t seconds;
@@ -69,8 +69,8 @@ struct pod {
 	struct amount *overhead;
 	struct volume_claim *volumes;
 	const char **gates; /* scheduling gates */
-	uint32_t n_node_selector, n_required_nodes, n_tolerations, n_containers, n_init_containers, n_overhead, n_volumes,
-		n_gates;
+	uint32_t n_node_selector, n_required_nodes, n_tolerations, n_containers, n_init_containers, n_overhead,
+	        n_volumes, n_gates;
 	int64_t grace_s;           /* terminationGracePeriodSeconds */
 	int64_t active_deadline_s; /* 0 = none */
 	int32_t priority;

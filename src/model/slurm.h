@@ -28,15 +28,15 @@ enum job_state {
 };
 
 enum job_flag { /* bits beside the state */
-	JOBF_COMPLETING = 1 << 0,
-	JOBF_CONFIGURING = 1 << 1,
-	JOBF_REQUEUED = 1 << 2,
-	JOBF_REQUEUE_HOLD = 1 << 3,
-	JOBF_RESIZING = 1 << 4,
-	JOBF_STOPPED = 1 << 5,
-	JOBF_STAGE_OUT = 1 << 6,
-	JOBF_RESV_DEL_HOLD = 1 << 7,
-	JOBF_SIGNALING = 1 << 8,
+	        JOBF_COMPLETING = 1 << 0,
+	        JOBF_CONFIGURING = 1 << 1,
+	        JOBF_REQUEUED = 1 << 2,
+	        JOBF_REQUEUE_HOLD = 1 << 3,
+	        JOBF_RESIZING = 1 << 4,
+	        JOBF_STOPPED = 1 << 5,
+	        JOBF_STAGE_OUT = 1 << 6,
+	        JOBF_RESV_DEL_HOLD = 1 << 7,
+	        JOBF_SIGNALING = 1 << 8,
 };
 
 enum node_state { NODE_UNKNOWN, NODE_DOWN, NODE_IDLE, NODE_ALLOCATED, NODE_MIXED, NODE_ERROR, NODE_FUTURE };
@@ -84,7 +84,7 @@ struct job {
 	const char *nodes, *batch_host, *excluded, *required; /* hostlists */
 	const char *features, *prefer, *work_dir, *gres, *gres_detail, *tres_alloc;
 	const char *user_cancelled_by; /* who ended it, when Slurm tells */
-	int shared;                    /* enum job_shared */
+	int shared;	            /* enum job_shared */
 	struct job_on_node *on_nodes;  /* allocated resources per node, only when asked for with detail */
 	uint32_t n_on_nodes;
 };

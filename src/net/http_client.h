@@ -24,7 +24,7 @@ struct http_call;
 struct http_tls {
 	const char *ca_pem, *cert_pem, *key_pem; /* PEM text, NULL = the system's CAs, no client certificate */
 	const char *server_name;                 /* verify this name instead of the URL's host; NULL = the URL's */
-	bool insecure;                           /* do not verify (kubeconfig's insecure-skip-tls-verify) */
+	bool insecure;	                   /* do not verify (kubeconfig's insecure-skip-tls-verify) */
 };
 
 struct http_request {
@@ -46,11 +46,11 @@ struct http_answer {
 	int status;               /* 0: no answer, see error */
 	const struct err *error;  /* set when status is 0, or when the body was cut short or too long */
 	bool sent;                /* the request may have reached the server (the effect may have happened) */
-	char *body;               /* NUL-terminated, with 4 bytes of padding behind it: parse it in place. "" when streamed.
+	char *body; /* NUL-terminated, with 4 bytes of padding behind it: parse it in place. "" when streamed.
 	                             Owned by the call: take it with TAKE_PTR and free() it to keep it. */
 	size_t body_len;
 	const char *content_type; /* "" when absent */
-	usec_t retry_after;       /* a span, 0 when absent; seconds or a date in the header; at most an hour */
+	usec_t retry_after; /* a span, 0 when absent; seconds or a date in the header; at most an hour */
 	usec_t took;
 };
 
@@ -64,8 +64,8 @@ void http_client_free(struct http_client *c); /* calls in flight end without cal
 DEFINE_FREEP(struct http_client, http_client_free)
 
 /* Starts a request; `done` comes later, from the loop, never from within. chunk may be NULL. */
-struct http_call *http_start(struct http_client *c, const struct http_request *request, http_chunk chunk, http_done done,
-			     void *arg);
+struct http_call *http_start(struct http_client *c, const struct http_request *request, http_chunk chunk,
+                             http_done done, void *arg);
 
 /* Takes no more from the peer until it goes on, so that a reader that is slower than the peer needs no endless buffer. A
  * paused call still has its deadlines. May give chunks before it returns, when going on. */

@@ -23,16 +23,16 @@ struct http_server_options {
 	size_t body_max;        /* default 64 KiB: 413 beyond */
 	unsigned connections_max;         /* default 12,000: further ones are closed */
 	unsigned connections_per_ip_max;  /* default 0 = no limit of its own */
-	unsigned queue_max;     /* complete requests that the core has not seen yet: default connections_max, 503 beyond */
-	usec_t read_timeout;    /* a client that does not finish its request: default 10 s */
+	unsigned queue_max; /* complete requests that the core has not seen yet: default connections_max, 503 beyond */
+	usec_t read_timeout; /* a client that does not finish its request: default 10 s */
 };
 
 /* Called on the core thread for each complete request. The handler answers now or keeps the pointer and answers later;
  * exactly once. */
 typedef void (*http_handler)(void *arg, struct http_incoming *in);
 
-struct http_server *http_server_new(struct loop *l, const struct http_server_options *o, http_handler handler, void *arg,
-				    struct err *err);
+struct http_server *http_server_new(struct loop *l, const struct http_server_options *o, http_handler handler,
+                                    void *arg, struct err *err);
 /* Parked requests get 503 first, and are gone then. Not from within the handler. */
 void http_server_free(struct http_server *s);
 DEFINE_FREEP(struct http_server, http_server_free)
@@ -42,11 +42,11 @@ size_t http_server_parked(const struct http_server *s);
 
 /* The request, valid until it is answered. */
 const char *http_in_method(const struct http_incoming *in);
-const char *http_in_path(const struct http_incoming *in);             /* without query; percent-decoded */
+const char *http_in_path(const struct http_incoming *in); /* without query; percent-decoded */
 const char *http_in_query(const struct http_incoming *in, const char *key); /* NULL when absent */
 const char *http_in_header(const struct http_incoming *in, const char *name); /* NULL when absent */
 const char *http_in_body(const struct http_incoming *in, size_t *ret_len);
-const char *http_in_peer(const struct http_incoming *in);             /* address, for logs */
+const char *http_in_peer(const struct http_incoming *in); /* address, for logs */
 
 /* "Authorization: Bearer …" equals the token, compared in constant time. Empty tokens never match. */
 bool http_in_bearer_is(const struct http_incoming *in, const char *token);

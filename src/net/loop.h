@@ -22,7 +22,8 @@ DEFINE_FREEP(struct loop, loop_free)
 usec_t loop_now(const struct loop *l); /* monotonic, as of the start of this round */
 
 /* events are EPOLLIN, EPOLLOUT … The descriptor stays the caller's. */
-struct loop_fd *loop_add_fd(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, uint32_t events), void *arg);
+struct loop_fd *loop_add_fd(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, uint32_t events),
+                            void *arg);
 void loop_change_fd(struct loop_fd *f, uint32_t events);
 void loop_remove_fd(struct loop_fd *f); /* NULL is fine */
 

@@ -17,7 +17,7 @@ struct gate {
 };
 
 /* For tools and tests that need no election. */
-#define GATE_ALWAYS_OPEN ((struct gate){ .leader = true, .until = USEC_NEVER })
+#define GATE_ALWAYS_OPEN ((struct gate) { .leader = true, .until = USEC_NEVER })
 
 static inline bool gate_open(const struct gate *g, usec_t mono)
 {

@@ -61,20 +61,25 @@ struct kube_change {
 	const struct taint *taints; /* Nodes: the whole list; needs ref.resource_version */
 	int n_taints;
 	int64_t active_deadline_s; /* Pods; 0 = leave */
-	int unschedulable;         /* Nodes; -1 = leave */
+	int unschedulable; /* Nodes; -1 = leave */
 	const struct condition *conditions; /* merged by type */
 	int n_conditions;
 };
 
-#define KUBE_CHANGE(r)                                                                     \
-	((struct kube_change){ .ref = (r), .n_annotations = 0, .n_labels = 0, .n_tolerations = -1, \
-			       .n_taints = -1, .unschedulable = -1, .n_conditions = 0 })
+#define KUBE_CHANGE(r)                                                                                                 \
+	((struct kube_change) { .ref = (r),                                                                            \
+	                        .n_annotations = 0,                                                                    \
+	                        .n_labels = 0,                                                                         \
+	                        .n_tolerations = -1,                                                                   \
+	                        .n_taints = -1,                                                                        \
+	                        .unschedulable = -1,                                                                   \
+	                        .n_conditions = 0 })
 
 struct kube_event {
 	struct kube_ref about;
-	const char *type;    /* "Normal", "Warning" */
-	const char *reason;  /* CamelCase, "Submitted" */
-	const char *action;  /* what was done or tried, "Scheduling" */
+	const char *type; /* "Normal", "Warning" */
+	const char *reason; /* CamelCase, "Submitted" */
+	const char *action; /* what was done or tried, "Scheduling" */
 	const char *message; /* cut at 1 KiB */
 };
 
@@ -84,7 +89,7 @@ struct kube_port_ops {
 	/* The store of a kind, filled from now on. The same store for the same arguments. Selectors as in Kubernetes, NULL
 	 * = all; ns NULL = all namespaces. */
 	struct store *(*watch)(struct kube_port *p, enum kube_kind kind, const char *ns, const char *label_selector,
-			       const char *field_selector);
+	                       const char *field_selector);
 	void (*change)(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg);
 	void (*bind)(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg);
 	/* grace_s < 0: the object's own grace period; 0: at once, without asking the kubelet. */
@@ -92,7 +97,7 @@ struct kube_port_ops {
 	void (*remove)(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg);
 	/* Makes an object from JSON text that came from a user's template. */
 	void (*create)(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done,
-		       void *arg);
+	               void *arg);
 	/* Best effort, never answered: repeated events are counted into one object with a series. */
 	void (*event)(struct kube_port *p, const struct kube_event *event);
 };

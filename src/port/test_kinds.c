@@ -34,13 +34,13 @@ static void test_pods_are_found_by_node_label_and_owner(void **state)
 	char key[LABEL_KEY_MAX];
 
 	(void)state;
-	a->labels[0] = (struct pair){ "app", "x" };
-	a->labels[1] = (struct pair){ "empty", "" };
+	a->labels[0] = (struct pair) { "app", "x" };
+	a->labels[1] = (struct pair) { "empty", "" };
 	a->pod.meta.n_labels = 2;
-	a->owners[0] = (struct owner){ .uid = "u-1" };
-	a->owners[1] = (struct owner){ .uid = "u-2" };
+	a->owners[0] = (struct owner) { .uid = "u-1" };
+	a->owners[1] = (struct owner) { .uid = "u-2" };
 	a->pod.meta.n_owners = 2;
-	b->labels[0] = (struct pair){ "app", "x" };
+	b->labels[0] = (struct pair) { "app", "x" };
 	b->pod.meta.n_labels = 1;
 	store_put(s, a, sizeof(*a));
 	store_put(s, b, sizeof(*b));
@@ -71,4 +71,4 @@ static void test_a_label_key_is_bounded(void **state)
 }
 
 TEST_MAIN(TEST(pods_are_found_by_node_label_and_owner), TEST(kinds_that_are_never_kept_have_no_store),
-	  TEST(a_label_key_is_bounded))
+          TEST(a_label_key_is_bounded))

@@ -428,5 +428,5 @@ TEST_MAIN(TEST(objects_are_found_by_namespace_and_name), TEST(walk_goes_in_order
           TEST(indexes_follow_changes), TEST(listeners_hear_each_change_once),
           TEST(the_same_version_of_another_object_is_a_change), TEST(a_full_list_removes_what_it_does_not_have),
           TEST(an_abandoned_list_removes_nothing), TEST(what_a_list_has_but_nobody_could_read_stays),
-          TEST(freshness_is_what_the_source_said_last),
-          TEST(memory_is_accounted_and_comes_back), TEST(agrees_with_a_plain_array_over_many_changes))
+          TEST(freshness_is_what_the_source_said_last), TEST(memory_is_accounted_and_comes_back),
+          TEST(agrees_with_a_plain_array_over_many_changes))

@@ -145,14 +145,19 @@ static char *make_node(int i, const char **method, char *path, size_t size, cons
 	*method = "POST";
 	*type = "Content-Type: application/json";
 	snprintf(path, size, "/api/v1/nodes");
-	return str_printf(
-		"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node-%04d\",\"labels\":{\"kubernetes.io/hostname\":\"node-%04d\","
-		"\"kubernetes.io/os\":\"linux\",\"topology.kubernetes.io/zone\":\"z%d\"}},\"status\":{\"capacity\":{\"cpu\":\"128\",\"memory\":"
-		"\"1Ti\",\"nvidia.com/gpu\":\"8\",\"pods\":\"110\"},\"allocatable\":{\"cpu\":\"128\",\"memory\":\"1Ti\",\"nvidia.com/gpu\":\"8\","
-		"\"pods\":\"110\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"KubeletReady\",\"lastHeartbeatTime\":"
-		"\"2026-11-15T18:00:00Z\",\"lastTransitionTime\":\"2026-11-15T18:00:00Z\"}],\"addresses\":[{\"type\":\"InternalIP\","
-		"\"address\":\"10.0.%d.%d\"}]}}",
-		i, i, i % 3, i / 250, i % 250);
+	return str_printf("{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node-%04d\",\"labels\":{"
+	                  "\"kubernetes.io/hostname\":\"node-%04d\","
+	                  "\"kubernetes.io/os\":\"linux\",\"topology.kubernetes.io/"
+	                  "zone\":\"z%d\"}},\"status\":{\"capacity\":{\"cpu\":\"128\",\"memory\":"
+	                  "\"1Ti\",\"nvidia.com/"
+	                  "gpu\":\"8\",\"pods\":\"110\"},\"allocatable\":{\"cpu\":\"128\",\"memory\":\"1Ti\",\"nvidia."
+	                  "com/gpu\":\"8\","
+	                  "\"pods\":\"110\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":"
+	                  "\"KubeletReady\",\"lastHeartbeatTime\":"
+	                  "\"2026-11-15T18:00:00Z\",\"lastTransitionTime\":\"2026-11-15T18:00:00Z\"}],\"addresses\":[{"
+	                  "\"type\":\"InternalIP\","
+	                  "\"address\":\"10.0.%d.%d\"}]}}",
+	                  i, i, i % 3, i / 250, i % 250);
 }
 
 static char *make_pod(int i, const char **method, char *path, size_t size, const char **type)
@@ -161,13 +166,19 @@ static char *make_pod(int i, const char **method, char *path, size_t size, const
 	*type = "Content-Type: application/json";
 	snprintf(path, size, "/api/v1/namespaces/default/pods");
 	return str_printf(
-		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05d\",\"labels\":{\"app\":\"bench\",\"part\":\"p%d\"},"
-		"\"annotations\":{\"example.com/job\":\"%d\"}},\"spec\":{\"schedulerName\":\"bench\",\"containers\":[{\"name\":\"main\",\"image\":"
-		"\"example.com/image:1\",\"command\":[\"sleep\",\"1000\"],\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"valueFrom\":"
-		"{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}],\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"},\"limits\":"
-		"{\"nvidia.com/gpu\":\"1\"}},\"volumeMounts\":[{\"name\":\"tmp\",\"mountPath\":\"/tmp\"}]}],\"volumes\":[{\"name\":\"tmp\","
-		"\"emptyDir\":{}}]}}",
-		i, i % 16, i);
+	        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05d\",\"labels\":{\"app\":"
+	        "\"bench\",\"part\":\"p%d\"},"
+	        "\"annotations\":{\"example.com/"
+	        "job\":\"%d\"}},\"spec\":{\"schedulerName\":\"bench\",\"containers\":[{\"name\":\"main\",\"image\":"
+	        "\"example.com/"
+	        "image:1\",\"command\":[\"sleep\",\"1000\"],\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\","
+	        "\"valueFrom\":"
+	        "{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}],\"resources\":{\"requests\":{\"cpu\":\"1\","
+	        "\"memory\":\"2Gi\"},\"limits\":"
+	        "{\"nvidia.com/gpu\":\"1\"}},\"volumeMounts\":[{\"name\":\"tmp\",\"mountPath\":\"/"
+	        "tmp\"}]}],\"volumes\":[{\"name\":\"tmp\","
+	        "\"emptyDir\":{}}]}}",
+	        i, i % 16, i);
 }
 
 static char *patch_pod(int i, const char **method, char *path, size_t size, const char **type)
@@ -175,9 +186,10 @@ static char *patch_pod(int i, const char **method, char *path, size_t size, cons
 	*method = "PATCH";
 	*type = "Content-Type: application/strategic-merge-patch+json";
 	snprintf(path, size, "/api/v1/namespaces/default/pods/pod-%05d/status", i % PODS);
-	return str_printf("{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\",\"lastTransitionTime\":\"2026-11-15T18:%02d:%02dZ\","
-			  "\"message\":\"change %d\"}]}}",
-			  i % 2 ? "True" : "False", i / 60 % 60, i % 60, i);
+	return str_printf("{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\",\"lastTransitionTime\":"
+	                  "\"2026-11-15T18:%02d:%02dZ\","
+	                  "\"message\":\"change %d\"}]}}",
+	                  i % 2 ? "True" : "False", i / 60 % 60, i % 60, i);
 }
 
 static struct http_tls tls_of(const struct server *s)
@@ -213,20 +225,20 @@ static void send_next(struct bench *b)
 		snprintf(url, sizeof(url), "%s%s", buf_text(&b->server->url), path);
 		b->in_flight++;
 		http_start(b->client,
-			   &(struct http_request) { .method = method,
-						    .url = url,
-						    .headers = { type },
-						    .bearer = buf_text(&b->server->token),
-						    .body = body,
-						    .body_len = strlen(body),
-						    .tls = &tls,
-						    .body_max = ANSWER_MAX_BYTES },
-			   NULL, written, b);
+		           &(struct http_request) { .method = method,
+		                                    .url = url,
+		                                    .headers = { type },
+		                                    .bearer = buf_text(&b->server->token),
+		                                    .body = body,
+		                                    .body_len = strlen(body),
+		                                    .tls = &tls,
+		                                    .body_max = ANSWER_MAX_BYTES },
+		           NULL, written, b);
 	}
 }
 
 static void run_writes(struct bench *b, const char *what, int n,
-		       char *(*request)(int i, const char **method, char *path, size_t size, const char **type))
+                       char *(*request)(int i, const char **method, char *path, size_t size, const char **type))
 {
 	usec_t from = now(), cpu = cpu_of(b->server->pid), took, used;
 
@@ -291,12 +303,12 @@ static void run_watches(struct bench *b)
 
 		snprintf(url, sizeof(url), "%s/api/v1/pods?watch=true&resourceVersion=0", buf_text(&b->server->url));
 		calls[i] = http_start(client,
-				      &(struct http_request) { .method = "GET",
-							       .url = url,
-							       .bearer = buf_text(&b->server->token),
-							       .tls = &tls,
-							       .timeout = USEC_NEVER },
-				      watch_piece, watch_ended, b);
+		                      &(struct http_request) { .method = "GET",
+		                                               .url = url,
+		                                               .bearer = buf_text(&b->server->token),
+		                                               .tls = &tls,
+		                                               .timeout = USEC_NEVER },
+		                      watch_piece, watch_ended, b);
 	}
 	loop_set_timer(timer, now() + 5 * USEC_SEC); /* the present objects come first */
 	loop_run(b->loop);
@@ -307,15 +319,15 @@ static void run_watches(struct bench *b)
 		b->heard = 0;
 		b->sent = now();
 		http_start(b->client,
-			   &(struct http_request) { .method = "PATCH",
-						    .url = url,
-						    .headers = { "Content-Type: application/merge-patch+json" },
-						    .bearer = buf_text(&b->server->token),
-						    .body = body,
-						    .body_len = strlen(body),
-						    .tls = &tls,
-						    .body_max = ANSWER_MAX_BYTES },
-			   NULL, ignored, b);
+		           &(struct http_request) { .method = "PATCH",
+		                                    .url = url,
+		                                    .headers = { "Content-Type: application/merge-patch+json" },
+		                                    .bearer = buf_text(&b->server->token),
+		                                    .body = body,
+		                                    .body_len = strlen(body),
+		                                    .tls = &tls,
+		                                    .body_max = ANSWER_MAX_BYTES },
+		           NULL, ignored, b);
 		loop_set_timer(timer, now() + 5 * USEC_SEC);
 		loop_run(b->loop);
 		took[i] = now() - b->sent;
@@ -324,7 +336,8 @@ static void run_watches(struct bench *b)
 	}
 	*b->mark = '\0';
 	qsort(took, TOLD, sizeof(took[0]), by_time);
-	printf("%-22s %6d   median %.2f ms   99%% %.2f ms   worst %.2f ms   (from asking for the change to the last of %d)\n",
+	printf("%-22s %6d   median %.2f ms   99%% %.2f ms   worst %.2f ms   (from asking for the change to the last of "
+	       "%d)\n",
 	       "change to watchers", TOLD, (double)took[TOLD / 2] / 1e3, (double)took[TOLD * 99 / 100] / 1e3,
 	       (double)took[TOLD - 1] / 1e3, WATCHERS);
 	for (int i = 0; i < WATCHERS; i++)
@@ -336,7 +349,8 @@ static void listed(void *arg, struct http_answer *a)
 {
 	struct bench *b = arg;
 
-	printf("%-22s %6d   %.1f ms, %.1f MB\n", "list of all Pods", PODS, (double)(now() - b->sent) / 1e3, (double)a->body_len / 1e6);
+	printf("%-22s %6d   %.1f ms, %.1f MB\n", "list of all Pods", PODS, (double)(now() - b->sent) / 1e3,
+	       (double)a->body_len / 1e6);
 	loop_stop(b->loop);
 }
 
@@ -348,18 +362,19 @@ static void run_list(struct bench *b)
 	snprintf(url, sizeof(url), "%s/api/v1/pods", buf_text(&b->server->url));
 	b->sent = now();
 	http_start(b->client,
-		   &(struct http_request) { .method = "GET",
-					    .url = url,
-					    .bearer = buf_text(&b->server->token),
-					    .tls = &tls,
-					    .body_max = ANSWER_MAX_BYTES },
-		   NULL, listed, b);
+	           &(struct http_request) { .method = "GET",
+	                                    .url = url,
+	                                    .bearer = buf_text(&b->server->token),
+	                                    .tls = &tls,
+	                                    .body_max = ANSWER_MAX_BYTES },
+	           NULL, listed, b);
 	loop_run(b->loop);
 }
 
 static void remove_dir(const char *dir)
 {
-	static const char *const names[] = { "ca.crt", "ca.key", "token", "port", "ready", "kubeconfig", "journal", "lock" };
+	static const char *const names[] = { "ca.crt", "ca.key",     "token",   "port",
+		                             "ready",  "kubeconfig", "journal", "lock" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		_cleanup_free_ char *path = str_printf("%s/%s", dir, names[i]);
@@ -371,7 +386,9 @@ static void remove_dir(const char *dir)
 
 int main(int argc, char **argv)
 {
-	struct server s = { .dir = "/tmp/bench-lite-XXXXXX", .url = BUF(FILE_MAX), .ca = BUF(FILE_MAX), .token = BUF(FILE_MAX) };
+	struct server s = {
+		.dir = "/tmp/bench-lite-XXXXXX", .url = BUF(FILE_MAX), .ca = BUF(FILE_MAX), .token = BUF(FILE_MAX)
+	};
 	struct bench b = { .server = &s };
 	usec_t span;
 
