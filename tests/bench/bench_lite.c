@@ -110,7 +110,7 @@ static usec_t cpu_of(pid_t pid)
 	char path[64], text[1024];
 	unsigned long user, system;
 	FILE *f;
-	char *p;
+	char *p = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "r");
