@@ -10,12 +10,12 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "slurm/child.h"
+#include "slurm/health.h"
 #include "slurm/wire.h"
 #include "slurm/words.h"
 
 #define RESTART_PAUSE (50 * USEC_MSEC) /* after a worker ended by itself, doubling */
 #define RESTART_PAUSE_MAX (5 * USEC_SEC)
-#define PROBE_PAUSE (250 * USEC_MSEC)
 #define HANDED_ON_MAX 3 /* a request is given to so many workers that leave before they touch it */
 #define SUBJECT_MAX 256
 
@@ -43,8 +43,6 @@ struct slot {
 	usec_t not_before;   /* when another may be started */
 };
 
-enum pool_state { UNKNOWN, UP, DOUBT, DOWN };
-
 struct pool {
 	struct loop *loop;
 	struct pool_options o;
@@ -54,11 +52,7 @@ struct pool {
 	usec_t earliest; /* no deadline of a waiting one is before it */
 	struct slot slots[POOL_WORKERS_MAX];
 	struct loop_timer *timer; /* dispatch: at once, or at the next deadline */
-	enum pool_state state;
-	struct err why;
-	usec_t heard;       /* when Slurm last answered anything */
-	usec_t next_probe;
-	unsigned probes_failed;
+	struct health health;
 	bool probing;       /* a ping of ours waits or runs */
 	bool again;         /* dispatch once more in the next round */
 	bool closing;
@@ -145,51 +139,22 @@ static void fail_waiting(struct pool *p)
 		struct call *c = LIST_ITEM(l, struct call, link);
 
 		if (c->done) {
-			finish_without(p, c, SLURM_RETRY, p->why.text);
+			finish_without(p, c, SLURM_RETRY, p->health.why.text);
 			continue;
 		}
 		add_waiting(p, c, true);
 	}
 }
 
-static void heard_from_slurm(struct pool *p)
-{
-	p->heard = loop_now(p->loop);
-	p->state = UP;
-	p->probes_failed = 0;
-	p->next_probe = usec_add(p->heard, p->o.idle_probe);
-}
-
 /* A request got no answer from Slurm. */
-static void heard_nothing(struct pool *p, const struct call *c, const char *why)
+static void missed(struct pool *p, const struct call *c, const char *why)
 {
-	usec_t now = loop_now(p->loop);
-
-	if (p->state == UP && p->heard > (c->asked ? c->asked : c->came))
-		return; /* another one did since */
-	if (c->done) {
-		if (p->state == UP) {
-			p->state = DOUBT;
-			p->next_probe = now;
-		}
-		return;
-	}
-	p->state = DOWN;
-	p->why.code = -EHOSTDOWN;
-	str_copy(p->why.text, sizeof(p->why.text), why);
-	p->next_probe = usec_add(now, backoff_span(&p->rng, p->probes_failed++,
-	                                           MIN_OF(PROBE_PAUSE, p->o.probe_pause_max), p->o.probe_pause_max));
+	health_missed(&p->health, c->asked ? c->asked : c->came, !c->done, why, loop_now(p->loop));
 }
 
 bool pool_ready(const struct pool *p, struct err *ret_why)
 {
-	if (p->state == UP || p->state == DOUBT)
-		return true;
-	if (p->state == UNKNOWN)
-		err_set(ret_why, -EAGAIN, "Slurm has not answered yet");
-	else if (ret_why)
-		*ret_why = p->why;
-	return false;
+	return health_ready(&p->health, ret_why);
 }
 
 /* ---- workers */
@@ -234,7 +199,7 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 		err_set(&err, -EBADMSG, "an answer to another question");
 	if (err.code || wire_get_result(body, len, &r, &err) < 0) {
 		worker_failed(s);
-		heard_nothing(p, c, err.text);
+		missed(p, c, err.text);
 		finish_without(p, c, SLURM_RETRY, err.text);
 		kick(p);
 		return;
@@ -244,9 +209,9 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 	if (r.outcome == SLURM_RETRY && words_is_transport(r.code)) {
 		if (c->done)
 			p->counts.failed++;
-		heard_nothing(p, c, r.message);
+		missed(p, c, r.message);
 	} else
-		heard_from_slurm(p);
+		health_heard(&p->health, loop_now(p->loop));
 	finish(p, c, &r);
 	kick(p);
 }
@@ -270,7 +235,7 @@ static void worker_ended(void *arg, const char *why, bool recycled)
 		child_free(TAKE_PTR(s->child));
 		hand_on(p, c);
 	} else if (c) {
-		heard_nothing(p, c, why);
+		missed(p, c, why);
 		finish_without(p, c, SLURM_RETRY, why);
 		worker_failed(s);
 	} else
@@ -322,7 +287,7 @@ static struct call *next_call(struct pool *p)
 
 		if (!c->done)
 			return c;
-		if (p->state == UNKNOWN || p->state == DOWN)
+		if (!pool_ready(p, NULL))
 			return NULL; /* a ping stands at the head */
 		if (!bulk_full || !is_bulk(c))
 			return c;
@@ -354,7 +319,7 @@ static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
 	}
 	if (!s->child) {
 		worker_failed(s);
-		heard_nothing(p, c, err.text);
+		missed(p, c, err.text);
 		finish_without(p, c, SLURM_RETRY, err.text);
 		return;
 	}
@@ -386,7 +351,7 @@ static void too_late(struct pool *p, struct slot *s)
 	if (why.len == len + strlen("; libslurm: "))
 		why.data[len] = '\0';
 	child_free(TAKE_PTR(s->child)); /* it may hang for long; a new one costs milliseconds */
-	heard_nothing(p, c, buf_text(&why));
+	missed(p, c, buf_text(&why));
 	finish_without(p, c, SLURM_RETRY, buf_text(&why));
 }
 
@@ -414,7 +379,7 @@ static void expire_waiting(struct pool *p, usec_t now)
 		struct call *c = LIST_ITEM(l, struct call, link);
 
 		if (!c->done) /* all workers hang: as good as a ping without an answer */
-			heard_nothing(p, c, "the controller does not answer");
+			missed(p, c, "the controller does not answer");
 		if (pool_ready(p, &why))
 			str_copy(why.text, sizeof(why.text), "it waited too long behind other requests");
 		finish_without(p, c, SLURM_RETRY, why.text);
@@ -447,7 +412,7 @@ static void add_probe(struct pool *p)
 
 static void arm(struct pool *p)
 {
-	usec_t now = loop_now(p->loop), next = p->probing ? USEC_NEVER : p->next_probe;
+	usec_t now = loop_now(p->loop), next = p->probing ? USEC_NEVER : p->health.next_probe;
 
 	for (int i = 0; i < p->o.workers; i++) {
 		const struct slot *s = &p->slots[i];
@@ -486,9 +451,9 @@ static void dispatch(void *arg)
 	p->again = false;
 	answer_refused(p);
 	expire(p, now);
-	if (!p->probing && p->next_probe <= now)
+	if (!p->probing && p->health.next_probe <= now)
 		add_probe(p);
-	if (p->state == DOWN)
+	if (p->health.state == HEALTH_AWAY)
 		fail_waiting(p);
 	/* what is asked from within an answer waits for the next round */
 	for (size_t n = p->n_waiting; n > 0 && (s = free_slot(p, now)) && (c = next_call(p)); n--)
@@ -605,6 +570,7 @@ struct pool *pool_new(struct loop *loop, const struct pool_options *o)
 	link_init(&p->refused);
 	p->earliest = USEC_NEVER;
 	p->rng = rng_from_kernel();
+	health_init(&p->health, p->o.idle_probe, p->o.probe_pause_max);
 	p->timer = loop_add_timer(loop, dispatch, p);
 	for (int i = 0; i < p->o.workers; i++)
 		p->slots[i].pool = p;

@@ -6,9 +6,8 @@
  *
  * Order: first come, first served, but lists of all jobs or nodes leave one worker free for the short requests.
  *
- * Readiness: unknown until a first ping was answered. A failure that no success has followed makes the pool doubt: it
- * pings; when that fails too, Slurm is away: everything waiting and everything new is answered RETRY with the reason,
- * and pings go on with growing pauses until one succeeds.
+ * While Slurm is away (slurm/health.h) everything waiting and everything new is answered RETRY with the reason; before its
+ * first answer requests wait.
  */
 #pragma once
 
