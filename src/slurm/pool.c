@@ -18,6 +18,7 @@
 #define RESTART_PAUSE_MAX (5 * USEC_SEC)
 #define HANDED_ON_MAX 3 /* a request is given to so many workers that leave before they touch it */
 #define SUBJECT_MAX 256
+#define MESSAGE_MAX 16384
 
 struct call {
 	struct link link; /* pool.waiting, while it waits */
@@ -112,7 +113,7 @@ static void finish(struct pool *p, struct call *c, struct slurm_result *r)
 
 static void finish_without(struct pool *p, struct call *c, enum slurm_outcome outcome, const char *why)
 {
-	_cleanup_buf_ struct buf text = BUF(4096);
+	_cleanup_buf_ struct buf text = BUF(MESSAGE_MAX);
 	struct slurm_result r = { .outcome = outcome };
 
 	buf_printf(&text, "%s: %s", c->subject, why);
@@ -171,13 +172,14 @@ static void worker_failed(struct slot *s)
  * behind the message, unless it says the same. Such an answer has no other content, so its block is made anew. */
 static void add_words(struct slurm_result *r, const struct child *child)
 {
-	_cleanup_buf_ struct buf text = BUF(4096), words = BUF(2048);
+	_cleanup_buf_ struct buf text = BUF(MESSAGE_MAX), words = BUF(MESSAGE_MAX / 2);
 
 	child_add_words(child, &words);
 	if ((r->outcome != SLURM_REFUSED && r->outcome != SLURM_RETRY) || !words.len ||
 	    strstr(r->message, buf_text(&words)))
 		return;
-	buf_printf(&text, "%s (%s)", r->message, buf_text(&words));
+	if (buf_printf(&text, "%s (%s)", r->message, buf_text(&words)) < 0)
+		return;
 	free(r->block);
 	r->block = buf_take(&text);
 	r->message = r->block;
@@ -193,6 +195,7 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 
 	if (!c) {
 		worker_failed(s); /* an answer that nobody asked for */
+		kick(p);
 		return;
 	}
 	if (number != c->number)
@@ -295,11 +298,12 @@ static struct call *next_call(struct pool *p)
 	return NULL;
 }
 
-static bool gate_lets_pass(const struct pool *p, const struct call *c, usec_t now)
+/* By the clock, not by the round, which may have been a long one. */
+static bool gate_lets_pass(const struct pool *p, const struct call *c)
 {
 	if (!slurm_verb_changes(c->verb) || !p->o.gate)
 		return true;
-	return gate_open(p->o.gate, now) && p->o.gate->term == c->term;
+	return gate_open(p->o.gate, clock_mono(clock_real())) && p->o.gate->term == c->term;
 }
 
 static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
@@ -308,7 +312,7 @@ static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
 	struct err err = { 0 };
 
 	stop_waiting(p, c);
-	if (!gate_lets_pass(p, c, now)) {
+	if (!gate_lets_pass(p, c)) {
 		finish_without(p, c, SLURM_NOT_LEADER, "not the leader, nothing was sent");
 		return;
 	}
@@ -340,7 +344,7 @@ static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
 static void too_late(struct pool *p, struct slot *s)
 {
 	struct call *c = TAKE_PTR(s->call);
-	_cleanup_buf_ struct buf why = BUF(4096);
+	_cleanup_buf_ struct buf why = BUF(MESSAGE_MAX);
 	char span[TIME_TEXT_MAX];
 	size_t len;
 
@@ -386,11 +390,25 @@ static void expire_waiting(struct pool *p, usec_t now)
 	}
 }
 
+/* libslurm tries for long to reach a controller that is away. A change must not leave then, when someone else may lead. */
+static void cut_off(struct pool *p, struct slot *s)
+{
+	struct call *c = TAKE_PTR(s->call);
+
+	child_free(TAKE_PTR(s->child));
+	finish_without(p, c, SLURM_RETRY, "leadership ended while it was under way");
+}
+
 static void expire(struct pool *p, usec_t now)
 {
-	for (int i = 0; i < p->o.workers; i++)
-		if (p->slots[i].call && p->slots[i].call->deadline <= now)
-			too_late(p, &p->slots[i]);
+	for (int i = 0; i < p->o.workers; i++) {
+		struct slot *s = &p->slots[i];
+
+		if (s->call && s->call->deadline <= now)
+			too_late(p, s);
+		else if (s->call && !gate_lets_pass(p, s->call))
+			cut_off(p, s);
+	}
 	expire_waiting(p, now);
 }
 
@@ -419,7 +437,9 @@ static void arm(struct pool *p)
 
 		if (s->call)
 			next = MIN_OF(next, s->call->deadline);
-		else if (!s->child && p->n_waiting && s->not_before > now)
+		if (s->call && slurm_verb_changes(s->call->verb) && p->o.gate)
+			next = MIN_OF(next, p->o.gate->until);
+		if (!s->call && !s->child && p->n_waiting && s->not_before > now)
 			next = MIN_OF(next, s->not_before);
 	}
 	next = MIN_OF(next, p->earliest);

@@ -6,6 +6,9 @@
  *
  * Order: first come, first served, but lists of all jobs or nodes leave one worker free for the short requests.
  *
+ * What changes something leaves only while the gate is open, and one that is under way when the lease runs out is cut off
+ * with its worker: libslurm would go on trying to reach the controller, and might succeed under another leader.
+ *
  * While Slurm is away (slurm/health.h) everything waiting and everything new is answered RETRY with the reason; before its
  * first answer requests wait.
  */

@@ -602,6 +602,43 @@ static void test_an_expired_lease_closes_the_gate_by_itself(void **state)
 	bench_free(b);
 }
 
+static void test_a_change_under_way_does_not_outlive_the_lease(void **state)
+{
+	struct bench *b = bench_new("ok", NULL);
+	struct got change = { 0 }, read = { 0 };
+
+	(void)state;
+	WAIT_FOR(b, pool_ready(b->pool, NULL));
+	b->gate.until = clock_mono(clock_real()) + 200 * USEC_MSEC;
+	ask_change(b, "hang", USEC_MINUTE, &change);
+	ask(b, "hang", USEC_MINUTE, &read);
+	WAIT_FOR(b, change.n);
+	assert_int_equal(change.outcome, SLURM_RETRY);
+	assert_true(change.maybe_done); /* it may have left before */
+	assert_int_equal(read.n, 0);
+	bench_free(b);
+}
+
+static void test_a_change_under_way_goes_on_while_the_lease_is_renewed(void **state)
+{
+	struct bench *b = bench_new("ok", NULL);
+	struct got change = { 0 };
+	usec_t end;
+
+	(void)state;
+	WAIT_FOR(b, pool_ready(b->pool, NULL));
+	b->gate.until = clock_mono(clock_real()) + 2 * USEC_SEC;
+	ask_change(b, "hang", 600 * USEC_MSEC, &change);
+	end = clock_mono(clock_real()) + 400 * USEC_MSEC;
+	while (clock_mono(clock_real()) < end && !change.n) {
+		loop_run_once(b->loop, 20 * USEC_MSEC);
+		b->gate.until = clock_mono(clock_real()) + 2 * USEC_SEC;
+	}
+	WAIT_FOR(b, change.n);
+	assert_non_null(strstr(change.message, "did not answer within 600ms")); /* its own deadline, nothing else */
+	bench_free(b);
+}
+
 static void test_a_worker_that_asks_to_be_replaced_loses_no_request(void **state)
 {
 	struct bench *b = bench_new("ok", NULL);
@@ -774,6 +811,8 @@ int main(int argc, char **argv)
 		TEST(a_change_that_waited_is_dropped_when_the_gate_closes),
 		TEST(a_change_of_an_earlier_term_is_dropped),
 		TEST(an_expired_lease_closes_the_gate_by_itself),
+		TEST(a_change_under_way_does_not_outlive_the_lease),
+		TEST(a_change_under_way_goes_on_while_the_lease_is_renewed),
 		TEST(a_worker_that_asks_to_be_replaced_loses_no_request),
 		TEST(a_list_of_everything_leaves_a_worker_for_short_requests),
 		TEST(a_full_queue_says_so),
