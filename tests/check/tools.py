@@ -7,7 +7,7 @@ usage: tools.py format|cppcheck|shellcheck|tidy [--build DIR] [ROOT]
 format      every C file is as clang-format writes it (`dev/test --fix` rewrites them)
 cppcheck    over all C files but tests
 shellcheck  over every shell script
-tidy        clang-tidy over all C files but tests, as they are compiled in DIR. A file that was clean and is the same
+tidy        clang-tidy over the product's C files (src/, without tests), as they are compiled in DIR. A file that was clean and is the same
             after its includes are read is not looked at again: the proof is kept in DIR/tidy.
 
 Exit code 77 (skipped) when the tool is not there.
@@ -102,7 +102,7 @@ def check_tidy(root, build):
     entries = {}
     for entry in commands:
         path = Path(os.path.normpath(Path(entry["directory"]) / entry["file"]))
-        if path.is_relative_to(root) and not is_test(root, path):
+        if path.is_relative_to(root / "src") and not is_test(root, path):
             entries.setdefault(path, entry)
     rules = (root / ".clang-tidy").read_bytes() + subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     proofs = build / "tidy"
