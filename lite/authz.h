@@ -14,7 +14,7 @@
 struct access {
 	const char *verb;
 	const char *group, *resource, *sub, *ns, *name; /* of resources; "" where there is none */
-	const char *path;	                       /* of other paths; NULL: a resource */
+	const char *path;                        /* of other paths; NULL: a resource */
 };
 
 bool authz_allow(struct lite *l, const struct user *u, const struct access *a);

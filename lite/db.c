@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 #define RING_FIRST 64
-#define TIDY_FACTOR 4	               /* the journal may be this many times what is alive */
+#define TIDY_FACTOR 4                /* the journal may be this many times what is alive */
 #define TIDY_LEAST ((uint64_t)8 << 20)      /* and this large anyway */
 #define RECORD_OVERHEAD 128
 

@@ -25,7 +25,7 @@ enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 /* ---- the table ---- */
 
 struct message {
-	char *key;	           /* "package Name" */
+	char *key;            /* "package Name" */
 	char *names[NUMBERS_MAX + 1]; /* by number; "+Type" for one that stands in JSON with the one around it */
 };
 

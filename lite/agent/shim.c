@@ -219,16 +219,16 @@ static void box_start(struct box *b)
 	r = b->spec->n_argv == 0 ? err_set(&err, -EINVAL,
 	                                   "the container has no command: images are not used here, so their entry "
 	                                   "points are unknown")
-	    : log < 0 ? err_errno(&err, -errno, "cannot write its log %s", b->spec->log)
-	              : spawn(&(struct spawn) { .argv = argv,
-	                                        .env = env,
-	                                        .env_only = true,
-	                                        .cwd = b->spec->cwd,
-	                                        .in = -1,
-	                                        .out = log,
-	                                        .err = log,
-	                                        .extra = -1 },
-	                      &pid, &err);
+	    : log < 0            ? err_errno(&err, -errno, "cannot write its log %s", b->spec->log)
+	                         : spawn(&(struct spawn) { .argv = argv,
+	                                                   .env = env,
+	                                                   .env_only = true,
+	                                                   .cwd = b->spec->cwd,
+	                                                   .in = -1,
+	                                                   .out = log,
+	                                                   .err = log,
+	                                                   .extra = -1 },
+	                                 &pid, &err);
 	if (r < 0) {
 		box_ended(b, 128 << 8);
 		str_copy(b->message, sizeof(b->message), err_text(&err));

@@ -42,7 +42,7 @@ static int find_token(const struct settings *s, char **ret, struct err *err)
 
 static int run_ping(const struct settings *s)
 {
-	struct hook_answer answer;
+	struct hook_answer answer = { 0 };
 	struct err err = { 0 };
 	_cleanup_free_ char *token = NULL, *url = str_printf("%s/healthz", s->url);
 	int r = find_token(s, &token, &err);

@@ -47,7 +47,7 @@ struct kube_config {
 	char *origin; /* for messages: `/home/a/.kube/config, context "x"`, `service account in /var/run/…` */
 	bool in_cluster;
 	char *context, *cluster, *user; /* NULL in a cluster */
-	char *ns;	               /* of the context or service account; "default" when neither says */
+	char *ns;                /* of the context or service account; "default" when neither says */
 	char *server;                   /* "https://host:port" or with a path, no slash at its end */
 	char *proxy;                    /* NULL = none */
 	char *tls_server_name;          /* NULL = the URL's host */

@@ -26,7 +26,7 @@
 #define EVENT_WORD_MAX 128   /* reason, action, reportingInstance: the server's limit */
 #define EVENT_SERIES_SPAN (30 * USEC_MINUTE) /* without a repeat, a series is over */
 #define EVENT_PATCH_SPAN USEC_MINUTE         /* between two writes of one series */
-#define EVENT_BURST 25	               /* writes about one object … */
+#define EVENT_BURST 25                /* writes about one object … */
 #define EVENT_REFILL_SPAN (5 * USEC_MINUTE)    /* … and one more per this span */
 #define EVENT_TRIES_MAX 5                    /* of one write that finds the server away */
 

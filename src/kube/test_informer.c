@@ -124,7 +124,7 @@ static void test_pages_are_listed_and_then_watched_from_their_version(void **sta
 	assert_true(str_starts(request,
 	                       "GET /api/v1/pods?watch=true&allowWatchBookmarks=true&resourceVersion=261&timeout"));
 	assert_int_equal(sscanf(strstr(request, "timeoutSeconds="), "timeoutSeconds=%u", &s), 1);
-	assert_in_range(s, 270, 330);
+	assert_between(s, 270, 330);
 	assert_int_equal(stats(&x).lists, 1);
 	assert_int_equal(stats(&x).pages, 3);
 	assert_int_equal(stats(&x).events, 1);

@@ -219,8 +219,8 @@ static void test_watches_do_not_all_end_together(void **state)
 		high = MAX_OF(high, p.watch_s);
 		plan_done(&p);
 	}
-	assert_in_range(low, 270, 280);
-	assert_in_range(high, 320, 330);
+	assert_between(low, 270, 280);
+	assert_between(high, 320, 330);
 }
 
 static void test_a_resource_version_is_opaque_and_bounded(void **state)

@@ -73,7 +73,7 @@ struct sample *sample_read(const char *name)
 
 	if (buf_read_file(&text, path) < 0)
 		fail_msg("cannot read %s", path);
-	body = strstr(buf_text(&text), "\n--- body");
+	body = strstr((char *)buf_text(&text), "\n--- body");
 	if (!body) {
 		s->body_len = text.len;
 		s->body = s->text = buf_take(&text);

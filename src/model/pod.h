@@ -28,7 +28,7 @@ struct container {
 
 struct toleration {
 	const char *key, *value; /* NULL key with EXISTS tolerates everything */
-	int op;	          /* enum toleration_op */
+	int op;           /* enum toleration_op */
 	int effect;              /* enum taint_effect, ANY = all */
 	bool has_seconds;
 	int64_t seconds;

@@ -84,7 +84,7 @@ struct job {
 	const char *nodes, *batch_host, *excluded, *required; /* hostlists */
 	const char *features, *prefer, *work_dir, *gres, *gres_detail, *tres_alloc;
 	const char *user_cancelled_by; /* who ended it, when Slurm tells */
-	int shared;	            /* enum job_shared */
+	int shared;             /* enum job_shared */
 	struct job_on_node *on_nodes;  /* allocated resources per node, only when asked for with detail */
 	uint32_t n_on_nodes;
 };

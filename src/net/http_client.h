@@ -24,7 +24,7 @@ struct http_call;
 struct http_tls {
 	const char *ca_pem, *cert_pem, *key_pem; /* PEM text, NULL = the system's CAs, no client certificate */
 	const char *server_name;                 /* verify this name instead of the URL's host; NULL = the URL's */
-	bool insecure;	                   /* do not verify (kubeconfig's insecure-skip-tls-verify) */
+	bool insecure;                    /* do not verify (kubeconfig's insecure-skip-tls-verify) */
 };
 
 struct http_request {

@@ -412,7 +412,7 @@ struct stopping {
 	int calls;
 };
 
-static void stop(void *arg)
+static void end_loop(void *arg)
 {
 	struct stopping *s = arg;
 
@@ -426,10 +426,10 @@ static void test_run_ends_at_stop_and_may_run_again(void **state)
 	struct stopping s = { .loop = l };
 
 	(void)state;
-	loop_defer(l, stop, &s);
+	loop_defer(l, end_loop, &s);
 	loop_run(l);
 	assert_int_equal(s.calls, 1);
-	loop_set_timer(loop_add_timer(l, stop, &s), loop_now(l) + USEC_MSEC);
+	loop_set_timer(loop_add_timer(l, end_loop, &s), loop_now(l) + USEC_MSEC);
 	loop_stop(l); /* before it runs: it does not even begin */
 	loop_run(l);
 	assert_int_equal(s.calls, 1);

@@ -155,13 +155,13 @@ static void answer_failure(const struct slurm_request *rq, enum slurm_outcome ou
 
 void rpc_fail(const struct slurm_request *rq, int code, struct buf *out)
 {
-	char *words = slurm_strerror(code);
-	_cleanup_free_ char *hinted = NULL;
+	/* what a person can do about it */
+	const char *hint = code == SLURM_PROTOCOL_AUTHENTICATION_ERROR
+	                           ? " (does munged run on this host, with the cluster's key?)"
+	                           : "";
+	const char *own = slurm_strerror(code);
+	_cleanup_free_ char *words = str_printf("%s%s", str_empty(own) ? "unknown error" : own, hint);
 
-	if (str_empty(words))
-		words = (char *)"unknown error";
-	if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR) /* what a person can do about it */
-		words = hinted = str_printf("%s (does munged run on this host, with the cluster's key?)", words);
 	answer_failure(rq, rpc_class(code, rq->verb), code, words, out);
 }
 
