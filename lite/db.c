@@ -164,7 +164,7 @@ static void ring_grow(struct collection *c)
 	size_t size = c->ring_size ? c->ring_size * 2 : RING_FIRST;
 	struct event *ring = mem_alloc_n(size, sizeof(*ring));
 
-	for (uint64_t i = c->first; i < c->next; i++)
+	for (uint64_t i = c->first; c->ring_size > 0 && i < c->next; i++)
 		ring[i % size] = c->ring[i % c->ring_size];
 	free(c->ring);
 	c->ring = ring;

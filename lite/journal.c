@@ -184,8 +184,9 @@ static int replay_file(struct journal *j, journal_replay replay, void *arg, uint
 		return err_errno(err, -errno, "%s", j->path);
 	size = (size_t)st.st_size;
 	if (size < MAGIC_LEN) { /* new, or died while making it */
-		if (ftruncate(j->fd, 0) < 0 || (r = write_all(j->fd, MAGIC, MAGIC_LEN)) < 0)
-			return err_errno(err, -errno, "%s", j->path);
+		r = ftruncate(j->fd, 0) < 0 ? -errno : write_all(j->fd, MAGIC, MAGIC_LEN);
+		if (r < 0)
+			return err_errno(err, r, "%s", j->path);
 		j->size = MAGIC_LEN;
 		*ret_cut = size;
 		return 0;

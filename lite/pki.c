@@ -51,8 +51,10 @@ int write_file(const char *path, const char *text, size_t len, unsigned mode, st
 {
 	_cleanup_free_ char *tmp = str_printf("%s.tmp%d", path, (int)getpid());
 	_cleanup_fd_ int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-	int r = fd < 0 ? -errno : 0;
+	int r = 0;
 
+	if (fd < 0)
+		return err_errno(err, -errno, "writing %s", tmp);
 	while (r == 0 && len > 0) {
 		ssize_t n = write(fd, text, len);
 

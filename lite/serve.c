@@ -4,6 +4,7 @@
  */
 #include "lite/serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -325,6 +326,7 @@ static int run(struct settings *set, bool *ret_again)
 	usec_t down = 0;
 	int r;
 
+	assert(set->dir && set->address);
 	r = open_server(&s, &err);
 	if (r == 0) {
 		_cleanup_free_ char *url = url_of(&s);
@@ -349,7 +351,7 @@ static int run(struct settings *set, bool *ret_again)
 
 int serve_main(int argc, char **argv)
 {
-	struct settings set = { .address = mem_strdup("127.0.0.1"), .node_grace = 40 * USEC_SEC };
+	struct settings set = { .address = (char *)"127.0.0.1", .node_grace = 40 * USEC_SEC };
 	bool help = false, again = true;
 	struct arg args[] = {
 		{ .flag = "dir",

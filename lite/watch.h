@@ -16,17 +16,17 @@
 struct watches;
 
 struct watches *watches_new(struct lite *l);
-void watches_free(struct watches *w); /* all streams have ended */
+void watches_free(struct watches *all); /* all streams have ended */
 DEFINE_FREEP(struct watches, watches_free)
 
-size_t watches_count(const struct watches *w);
+size_t watches_count(const struct watches *all);
 
 /* Ends the watches of a kind that is no longer served as it was. */
-void watches_end_kind(struct watches *w, const struct kind *k);
+void watches_end_kind(struct watches *all, const struct kind *k);
 
 /* Faults, on the open watches that `pick` chooses: cut, told 410, or silent for a span. */
 enum watch_fault { WATCH_DROP, WATCH_EXPIRE, WATCH_STALL };
 struct watch;
 void watch_fault(struct watch *w, enum watch_fault what, usec_t span);
-size_t watches_fault(struct watches *w, enum watch_fault what, usec_t span,
+size_t watches_fault(struct watches *all, enum watch_fault what, usec_t span,
                      bool (*pick)(void *arg, const struct kind *k, const char *ns), void *arg);

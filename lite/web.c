@@ -363,33 +363,49 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 
 /* ---- the server ---- */
 
-static int open_socket(const struct web_options *o, int *ret_fd, uint16_t *ret_port, struct err *err)
+/* The port a socket was given. */
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t len = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+		return 0;
+	return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+	                                      : ((struct sockaddr_in *)&at)->sin_port);
+}
+
+static int bind_to(const struct addrinfo *ai, int *ret_fd)
+{
+	int one = 1, r, fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int open_socket(const struct web_options *o, int *ret_fd, struct err *err)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
 		                  .ai_socktype = SOCK_STREAM };
 	struct addrinfo *ai;
-	struct sockaddr_storage at;
-	socklen_t at_len = sizeof(at);
-	_cleanup_fd_ int fd = -1;
 	char port[8];
-	int r, one = 1;
+	int r;
 
 	snprintf(port, sizeof(port), "%u", o->port);
 	r = getaddrinfo(o->address, port, &hints, &ai);
 	if (r != 0)
 		return err_set(err, -EINVAL, "'%s' is no address to listen on: %s", o->address, gai_strerror(r));
-	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	r = fd < 0 || bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0 ? -errno : 0;
+	r = bind_to(ai, ret_fd);
 	freeaddrinfo(ai);
-	if (r < 0 || getsockname(fd, (struct sockaddr *)&at, &at_len) < 0)
-		return err_errno(err, r < 0 ? r : -errno, "listening on %s port %u", o->address, o->port);
-	*ret_port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-	                                           : ((struct sockaddr_in *)&at)->sin_port);
-	*ret_fd = fd;
-	fd = -1;
-	return 0;
+	return r < 0 ? err_errno(err, r, "listening on %s port %u", o->address, o->port) : 0;
 }
 
 static void raise_fd_limit(void)
@@ -405,17 +421,17 @@ static void raise_fd_limit(void)
 int web_new(struct loop *l, const struct web_options *o, struct web **ret, struct err *err)
 {
 	struct web *w;
-	uint16_t port = 0;
 	int fd = -1, r;
 
-	r = open_socket(o, &fd, &port, err);
+	r = open_socket(o, &fd, err);
 	if (r < 0)
 		return r;
+	assert(fd >= 0);
 	raise_fd_limit();
 	w = NEW(struct web);
 	w->loop = l;
 	w->o = *o;
-	w->port = port;
+	w->port = port_of(fd);
 	link_init(&w->exchanges);
 	link_init(&w->held);
 	w->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TLS | MHD_USE_ERROR_LOG, 0,
@@ -428,7 +444,7 @@ int web_new(struct loop *l, const struct web_options *o, struct web **ret, struc
 	if (!w->daemon) {
 		close(fd);
 		free(w);
-		return err_set(err, -EIO, "the HTTPS server does not start on %s port %u", o->address, port);
+		return err_set(err, -EIO, "the HTTPS server does not start on %s port %u", o->address, o->port);
 	}
 	w->epoll = loop_add_fd(l, MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, EPOLLIN,
 	                       epoll_ready, w);

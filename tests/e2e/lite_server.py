@@ -75,6 +75,7 @@ class Lite:
         if self.process and self.process.poll() is None:
             os.kill(self.process.pid, how)
             self.process.wait(DEADLINE)
+            assert how == signal.SIGKILL or self.process.returncode == 0, self.tail()  # sanitizers speak here
         self.log.close()
 
     def restart(self, how=signal.SIGTERM, *more):
