@@ -59,11 +59,10 @@ static void test_walks_a_path_through_what_may_be_missing(void **state)
 static void test_errors_say_where_and_show_what_is_there(void **state)
 {
 	static const struct {
-		const char *text, *error;
+		const char *text, *error, *end; /* between them yyjson says it in its own words, which change */
 	} cases[] = {
-		{ "<html><body>502 Bad Gateway</body></html>",
-		  "not JSON at byte 0: unexpected character, expected a valid root value, found "
-		  "'<html><body>502 Bad Gateway</body></html>'" },
+		{ "<html><body>502 Bad Gateway</body></html>", "not JSON at byte 0: unexpected character, ",
+		  ", found '<html><body>502 Bad Gateway</body></html>'" },
 		{ "", "not JSON: it is empty" },
 		{ " \n", "not JSON: it is empty" },
 		{ "{\"a\":[1,2", "not JSON: it ends in the middle, after 9 bytes" },
@@ -79,7 +78,10 @@ static void test_errors_say_where_and_show_what_is_there(void **state)
 
 		assert_int_equal(parse_text(cases[i].text, &doc, &err), -EBADMSG);
 		assert_null(doc);
-		if (cases[i].error)
+		if (cases[i].end) {
+			assert_true(str_starts(err.text, cases[i].error));
+			assert_true(str_ends(err.text, cases[i].end));
+		} else if (cases[i].error)
 			assert_string_equal(err.text, cases[i].error);
 		else
 			assert_true(str_ends(err.text, "before…'") || str_ends(err.text, "…'"));

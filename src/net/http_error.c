@@ -95,6 +95,8 @@ void call_fail_curl(struct http_call *call, CURLcode result)
 	char span[TIME_TEXT_MAX];
 
 	str_add_safe(&safe, says, strlen(says), SAYS_MAX);
+	if (result == CURLE_BAD_FUNCTION_ARGUMENT && strstr(says, "private key")) /* what newer libcurls make of it */
+		result = CURLE_SSL_CERTPROBLEM;
 	switch (result) {
 	case CURLE_COULDNT_CONNECT: fail_connect(call); return;
 	case CURLE_PEER_FAILED_VERIFICATION: fail_certificate(call); return;

@@ -267,7 +267,7 @@ static void test_bad_requests_are_refused(void **state)
 	_cleanup_fixture_ struct fixture *f = fixture_new(&(struct http_server_options) { .body_max = 100 });
 	static const struct {
 		const char *text;
-		int status;
+		int status, or_status; /* of other versions of libmicrohttpd */
 	} cases[] = {
 		{ "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n", 400 },
 		{ "GET /a%2Fb HTTP/1.1\r\nHost: h\r\n\r\n", 400 },
@@ -278,7 +278,7 @@ static void test_bad_requests_are_refused(void **state)
 		{ "GET /x HTTP/1.1\r\n\r\n", 400 }, /* no Host */
 		{ "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", 400 },
 		{ "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n", 400 },
-		{ "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n", 413 },
+		{ "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n", 413, 400 },
 		{ "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 5000000000\r\n\r\n", 413 },
 		{ "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400 },
 		{ "VERYVERYLONGMETHOD /x HTTP/1.1\r\nHost: h\r\n\r\n", 501 },
@@ -288,7 +288,7 @@ static void test_bad_requests_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		int status = raw_status(f, cases[i].text);
 
-		if (status != cases[i].status)
+		if (status != cases[i].status && (!cases[i].or_status || status != cases[i].or_status))
 			fail_msg("%d instead of %d for %s", status, cases[i].status, cases[i].text);
 	}
 	assert_int_equal(raw_status(f, GET_X), 200);

@@ -48,7 +48,7 @@ def meson_rows(path):
             test = json.loads(line)
             if test["result"] in NEVER_RAN:
                 continue
-            name = test["name"].split("/")[-1].strip()
+            name = re.split(r"[/:]", test["name"])[-1].strip()
             output = test.get("stdout", "") + "\n" + test.get("stderr", "")
             yield name, test.get("duration", 0.0), *cases(test["result"], output), test["result"], output
 
