@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Volumes, as far as they say where a Pod may run.
+ */
+#pragma once
+
+#include "model/pod.h"
+
+enum pvc_phase { PVC_PHASE_UNKNOWN, PVC_PENDING, PVC_BOUND, PVC_LOST };
+
+struct pvc {
+	struct meta meta;
+	const char *volume, *storage_class; /* spec.volumeName, spec.storageClassName */
+	int phase; /* enum pvc_phase */
+};
+
+struct pv {
+	struct meta meta;
+	struct selector_term *required_nodes; /* spec.nodeAffinity.required; any one term must hold */
+	uint32_t n_required_nodes;
+	bool has_required;
+	const char *claim_ns, *claim_name; /* spec.claimRef */
+};
+
+struct storage_class {
+	struct meta meta;
+	const char *provisioner;
+	bool waits_for_consumer; /* volumeBindingMode: WaitForFirstConsumer */
+};

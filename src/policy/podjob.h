@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Pod → placeholder job, as a value; and the identity of the Pod in the job's `extra`. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "model/pod.h"
+#include "model/slurm.h"
+#include "policy/annotations.h"
+#include "policy/rules.h"
+
+#define POD_UID_MAX 64      /* and NUL; Kubernetes' are 36 */
+#define POD_IDENTITY_MAX (63 + 1 + 253 + 1 + POD_UID_MAX)
+#define EXTRA_MAX (POD_IDENTITY_MAX + 32)
+
+/* "<namespace>/<name>/<uid>" */
+const char *pod_identity(const struct pod *pod, char text[POD_IDENTITY_MAX]);
+
+/* What `extra` says: the identity, then nothing, ": started" (with " N" when the job was restarted N times), or ": released"
+ * (given up by the scheduler itself; whoever cancelled it, it was us). */
+enum extra_mark { EXTRA_PLAIN, EXTRA_STARTED, EXTRA_RELEASED };
+struct extra_id {
+	char ns[64], name[254], uid[POD_UID_MAX];
+	enum extra_mark mark;
+	uint32_t restarts; /* of a STARTED mark: which run of the job */
+};
+/* False when it is no identity of a Pod: a foreign job. */
+bool extra_parse(const char *extra, struct extra_id *ret);
+/* Identity with its mark, as it is written. */
+const char *extra_format(const struct extra_id *id, char text[EXTRA_MAX]);
+
+/* A job ready to be submitted; owns its text. Not filled: script, env, bell_host, bell_port (the shell's). */
+struct podjob {
+	struct job_spec spec;
+	char *text[8]; /* what spec points to and nobody else owns */
+	int n_text;
+};
+/* `excluded` is the hostlist of infeasible nodes, joined with the Pod's own; may be NULL. The Pod has passed validate_pod(), which
+ * gave the wishes. */
+void podjob_make(const struct pod *pod, const struct wishes *wishes, const struct rules *rules, const char *excluded,
+                 struct podjob *ret);
+void podjob_done(struct podjob *j);
+
+/* Exit code of a Pod that is over: 0 when it succeeded, else that of the first container that failed (128 + signal when it was
+ * killed), 1 when nobody knows. */
+int pod_exit_code(const struct pod *pod);
