@@ -12,5 +12,5 @@
 #define TOKEN_SECRET_MAX 4096
 
 void token_make(const void *secret, size_t len, const char *uid, char text[TOKEN_TEXT_MAX]);
-/* In constant time for all tokens of the right length. */
+/* In constant time for all tokens of the right length. NULL or empty: no. */
 bool token_matches(const void *secret, size_t len, const char *uid, const char *token);
