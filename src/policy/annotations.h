@@ -19,10 +19,10 @@ enum annotation_type { ANNOTATION_TEXT, ANNOTATION_INTEGER, ANNOTATION_EXCLUSIVE
 struct annotation_row {
 	const char *name; /* without the prefix */
 	enum annotation_type type;
-	int64_t min, max;    /* integers: range; text: max = bytes */
-	size_t offset;       /* into struct wishes */
-	const char *slurm;   /* the sbatch option it stands for, "--qos" */
-	const char *help;    /* one sentence for the reference */
+	int64_t min, max;  /* integers: range; all others: max = bytes */
+	size_t offset;     /* into struct wishes */
+	const char *slurm; /* the sbatch option it stands for, "--qos" */
+	const char *help;  /* one sentence for the reference */
 	const char *example;
 };
 
@@ -34,10 +34,12 @@ struct wishes {
 	const char *account, *comment, *partition, *qos, *reservation, *constraints, *prefer;
 	const char *excluded_nodes, *required_nodes; /* valid hostlists */
 	const char *work_dir;
-	int64_t priority, user_id, group_id, timeout_min; /* -1 = not said */
+	int64_t priority, user_id, group_id, timeout_min; /* -1 = not said; priority 0 = held */
 	int shared; /* enum job_shared */
 };
 
+#define WISHES_INIT ((struct wishes) { .priority = -1, .user_id = -1, .group_id = -1, .timeout_min = -1 })
+
 /* Reads all of them; what cannot be passed on is a problem each (and stays unset); unknown keys under the prefix, other than those
- * that we or other parts of the system write, are warnings. */
+ * that we or other parts of the system write, are warnings. A value of "" counts as not said. */
 void annotations_read(const struct pod *pod, struct wishes *ret, struct problems *problems);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is wrong with something a person wrote, all of it at once. Bounded: beyond the maximum problems are counted only.
+ * What is wrong with something a person wrote, all of it at once. Bounded: beyond the maximum problems are counted only
+ * (an error rather takes the place of a warning).
  */
 #pragma once
 
@@ -20,7 +21,9 @@ struct problem {
 
 struct problems {
 	struct problem *list;
-	uint32_t n, n_errors, n_warnings, dropped;
+	uint32_t n; /* in the list */
+	uint32_t n_errors, n_warnings; /* all of them */
+	uint32_t dropped; /* of these, not in the list */
 };
 
 #define PROBLEMS_INIT ((struct problems) { 0 })
@@ -29,5 +32,10 @@ void problems_done(struct problems *p);
 
 void problem_error(struct problems *p, const char *field, const char *fmt, ...) _printf_(3, 4);
 void problem_warning(struct problems *p, const char *field, const char *fmt, ...) _printf_(3, 4);
+
+/* Foreign text as it may stand in a problem: in quotes, escaped, shortened. */
+#define PROBLEM_QUOTE_MAX 64
+const char *problem_quote(const char *foreign, char text[PROBLEM_QUOTE_MAX]);
+
 /* "field: text; field: text", errors or warnings, for an event or a condition; bounded by the buffer, cut with "…". */
 void problems_join(const struct problems *p, bool warnings, struct buf *out);

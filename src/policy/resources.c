@@ -20,7 +20,7 @@ static bool has(const struct amount *amounts, uint32_t n, const char *name)
 }
 
 /* The API server fills in a missing request from the limit; a Pod that did not pass through it may lack that. */
-static int64_t request_of(const struct container *c, const char *resource)
+int64_t resources_request(const struct container *c, const char *resource)
 {
 	int64_t v = has(c->requests, c->n_requests, resource) ? amount_get(c->requests, c->n_requests, resource)
 	                                                      : amount_get(c->limits, c->n_limits, resource);
@@ -34,7 +34,7 @@ int64_t resources_effective(const struct pod *pod, const char *resource)
 
 	for (uint32_t i = 0; i < pod->n_init_containers; i++) {
 		const struct container *c = &pod->init_containers[i];
-		int64_t v = request_of(c, resource);
+		int64_t v = resources_request(c, resource);
 
 		if (c->restart == RESTART_ALWAYS) {
 			sidecars = add(sidecars, v);
@@ -44,6 +44,6 @@ int64_t resources_effective(const struct pod *pod, const char *resource)
 	}
 	running = sidecars;
 	for (uint32_t i = 0; i < pod->n_containers; i++)
-		running = add(running, request_of(&pod->containers[i], resource));
+		running = add(running, resources_request(&pod->containers[i], resource));
 	return add(MAX_OF(running, init_peak), MAX_OF(amount_get(pod->overhead, pod->n_overhead, resource), 0));
 }

@@ -8,6 +8,9 @@
 
 #include "model/pod.h"
 
+/* What one container asks for, in thousandths; a limit without a request counts as the request. Never negative. */
+int64_t resources_request(const struct container *c, const char *resource);
+
 /* The effective request of one resource ("cpu", "memory", "nvidia.com/gpu"), in thousandths: the larger of all containers
  * with all sidecars, and of each init container with the sidecars started before it; plus overhead. A limit without a
  * request counts as the request. Held at INT64_MAX when it is more. */
