@@ -187,7 +187,15 @@ enum node_change_bit {
 	NODE_CHANGE_DOWN = 1 << 7,    /* with reason */
 };
 
+/* The drain as it was read. What is there now must be the same, and the node must not be down; else nothing is changed and
+ * the answer is SLURM_CONFLICT, so that a person's scontrol wins against a decision from older news. One node only. (Slurm
+ * has no compare-and-set: the node is read once more just before the change.) */
 struct node_change {
 	uint32_t what;
 	const char *reason, *extra, *comment, *features;
+	bool expect;         /* check what follows */
+	bool expect_drained; /* the DRAIN flag; without it the three below do not matter */
+	uint32_t expect_reason_uid;
+	const char *expect_reason;
+	usec_t expect_reason_set;
 };

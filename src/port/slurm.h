@@ -60,6 +60,7 @@ enum slurm_outcome {
 	SLURM_REFUSED,   /* Slurm says no: the same again will fail */
 	SLURM_GONE,      /* no such job or node, or it is already over */
 	SLURM_NOT_LEADER,
+	SLURM_CONFLICT,  /* not as expected (node_change.expect): nothing was changed, look again */
 };
 
 struct slurm_result {

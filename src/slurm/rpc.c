@@ -170,6 +170,11 @@ void rpc_refuse(const struct slurm_request *rq, const char *why, struct buf *out
 	answer_failure(rq, SLURM_REFUSED, 0, why, out);
 }
 
+void rpc_conflict(const struct slurm_request *rq, const char *why, struct buf *out)
+{
+	answer_failure(rq, SLURM_CONFLICT, 0, why, out);
+}
+
 void rpc_done(const struct slurm_request *rq, struct slurm_result *result, struct buf *out)
 {
 	struct err err = { 0 };

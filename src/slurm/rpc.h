@@ -41,6 +41,8 @@ int rpc_code(int rc);
 void rpc_fail(const struct slurm_request *rq, int code, struct buf *out);
 /* A request that makes no sense, found before Slurm sees it. */
 void rpc_refuse(const struct slurm_request *rq, const char *why, struct buf *out);
+/* What is there is not what the request expects; nothing was changed. */
+void rpc_conflict(const struct slurm_request *rq, const char *why, struct buf *out);
 /* Done: appends the result; one that is too large for a frame becomes a refusal. */
 void rpc_done(const struct slurm_request *rq, struct slurm_result *result, struct buf *out);
 /* Done, with nothing to tell, or failed: for calls that only change something. */

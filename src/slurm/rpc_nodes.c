@@ -201,6 +201,47 @@ static char *text(const char *s)
 	return (char *)str_or(s, "");
 }
 
+/* Why the node is not as the change expects it; NULL when it is. */
+static const char *unexpected(const struct node_change *c, const struct snode *n)
+{
+	bool drained = n->flags & NODEF_DRAIN;
+
+	if (n->state == NODE_DOWN)
+		return "the node is down";
+	if (drained != c->expect_drained)
+		return drained ? "the node is drained now" : "the node is no longer drained";
+	if (drained && (!str_eq(n->reason, c->expect_reason) || n->reason_uid != c->expect_reason_uid ||
+	                n->reason_set != c->expect_reason_set))
+		return "the drain is another one now";
+	return NULL;
+}
+
+/* False when an answer (no) has been given instead. */
+static bool check_expected(const struct slurm_request *rq, struct buf *out)
+{
+	_cleanup_free_ char *name = mem_strdup(rq->node);
+	node_info_msg_t *m = NULL;
+	const char *why = NULL;
+	struct snode n;
+	int code;
+
+	errno = 0;
+	code = rpc_code(slurm_load_node_single(&m, name, SHOW_ALL | SHOW_LOCAL));
+	if (!code && (!m || m->record_count != 1 || !m->node_array[0].name))
+		code = ESLURM_INVALID_NODE_NAME;
+	if (code)
+		rpc_fail(rq, code, out);
+	else {
+		fill_node(&m->node_array[0], &n);
+		why = unexpected(rq->node_change, &n);
+		if (why)
+			rpc_conflict(rq, why, out);
+	}
+	if (m)
+		slurm_free_node_info_msg(m);
+	return !code && !why;
+}
+
 void rpc_change_node(const struct slurm_request *rq, struct buf *out)
 {
 	const struct node_change *c = rq->node_change;
@@ -230,6 +271,8 @@ void rpc_change_node(const struct slurm_request *rq, struct buf *out)
 		m.comment = text(c->comment);
 	if (c->what & NODE_CHANGE_FEATURES)
 		m.features = m.features_act = text(c->features);
+	if (c->expect && !check_expected(rq, out))
+		return;
 	errno = 0;
 	rpc_done_or_fail(rq, slurm_update_node(&m), out);
 }

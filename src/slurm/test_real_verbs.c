@@ -184,6 +184,44 @@ static void test_drain_and_undrain(void **state)
 	free(r.block);
 }
 
+static void conflict(const char *node, const struct node_change *change)
+{
+	real_expect(&real, ASK(.verb = SLURM_CHANGE_NODE, .node = node, .node_change = change), SLURM_CONFLICT, 0);
+}
+
+static void test_a_person_wins_against_a_decision_from_older_news(void **state)
+{
+	struct node_change drain = { .what = NODE_CHANGE_DRAIN, .reason = "k8s: cordon: x", .expect = true };
+	struct node_change undrain = { .what = NODE_CHANGE_UNDRAIN, .expect = true, .expect_drained = true };
+	struct slurm_result r;
+
+	(void)state;
+	/* undrained as expected: done; once more it is not as expected */
+	change_node("n1", &drain);
+	conflict("n1", &drain);
+	r = real_node(&real, "n1");
+	undrain.expect_reason = r.nodes[0].reason;
+	undrain.expect_reason_uid = r.nodes[0].reason_uid;
+	undrain.expect_reason_set = r.nodes[0].reason_set;
+	free(real_sh("scontrol update nodename=n1 state=drain reason=mine"));
+	conflict("n1", &undrain);
+	assert_node("n1", "Reason", "mine");
+	free(r.block);
+	r = real_node(&real, "n1");
+	undrain.expect_reason = r.nodes[0].reason;
+	undrain.expect_reason_uid = r.nodes[0].reason_uid + 1;
+	undrain.expect_reason_set = r.nodes[0].reason_set;
+	conflict("n1", &undrain);
+	undrain.expect_reason_uid--;
+	change_node("n1", &undrain);
+	conflict("n1", &undrain);
+	free(r.block);
+	r = real_node(&real, "n1");
+	assert_false(r.nodes[0].flags & NODEF_DRAIN);
+	free(r.block);
+	real_expect(&real, ASK(.verb = SLURM_CHANGE_NODE, .node = "nowhere", .node_change = &drain), SLURM_GONE, 2018);
+}
+
 static void test_extra_comment_and_features_of_a_node(void **state)
 {
 	static const char extra[] = "{\"k8sNode\":\"g1\",\"note\":\"a 'quote', $(touch x), `y`, ünïcode\"}";
@@ -954,6 +992,7 @@ int main(int argc, char **argv)
 		TEST(statistics_agree_with_sdiag),
 		TEST(nodes_come_with_everything),
 		TEST(drain_and_undrain),
+		TEST(a_person_wins_against_a_decision_from_older_news),
 		TEST(extra_comment_and_features_of_a_node),
 		TEST(down_and_resume),
 		TEST(changes_of_nodes_that_make_no_sense_are_refused),

@@ -109,7 +109,15 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 		                 .priority = 4,
 		                 .time_limit_min = 5 };
 	struct node_change nc = {
-		.what = NODE_CHANGE_DRAIN, .reason = "k8s: cordon", .extra = "{}", .features = "a,b"
+		.what = NODE_CHANGE_DRAIN,
+		.reason = "k8s: cordon",
+		.extra = "{}",
+		.features = "a,b",
+		.expect = true,
+		.expect_drained = true,
+		.expect_reason_uid = 12,
+		.expect_reason = "k8s: before",
+		.expect_reason_set = 77,
 	};
 	struct slurm_request rq = { .verb = SLURM_CHANGE_JOB,
 		                    .job_id = 7,
@@ -138,6 +146,10 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 	assert_int_equal(out->job_change->time_limit_min, 5);
 	assert_string_equal(out->node_change->reason, "k8s: cordon");
 	assert_string_equal(out->node_change->features, "a,b");
+	assert_true(out->node_change->expect && out->node_change->expect_drained);
+	assert_int_equal(out->node_change->expect_reason_uid, 12);
+	assert_string_equal(out->node_change->expect_reason, "k8s: before");
+	assert_int_equal(out->node_change->expect_reason_set, 77);
 }
 
 static void test_jobs_come_through_in_one_block(void **state)

@@ -424,7 +424,7 @@ static enum slurm_outcome get_outcome(struct in *in)
 {
 	uint32_t v = get_u32(in);
 
-	if (v <= SLURM_NOT_LEADER)
+	if (v <= SLURM_CONFLICT)
 		return (enum slurm_outcome)v;
 	in->why = "an unknown outcome";
 	return SLURM_RETRY;
