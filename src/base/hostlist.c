@@ -200,19 +200,23 @@ static size_t stem_len(const char *name, uint32_t *ret_number, int *ret_width)
 	return stem;
 }
 
+int hostlist_compare(const char *a, const char *b)
+{
+	uint32_t na, nb;
+	int wa, wb, c;
+	size_t sa = stem_len(a, &na, &wa), sb = stem_len(b, &nb, &wb);
+
+	c = strncmp(a, b, MIN_OF(sa, sb));
+	if (c == 0 && sa != sb)
+		c = sa < sb ? -1 : 1;
+	if (c == 0 && na != nb)
+		c = na < nb ? -1 : 1;
+	return c ? c : strcmp(a, b);
+}
+
 static int natural_order(const void *a, const void *b)
 {
-	const char *x = *(char *const *)a, *y = *(char *const *)b;
-	uint32_t nx, ny;
-	int wx, wy, c;
-	size_t sx = stem_len(x, &nx, &wx), sy = stem_len(y, &ny, &wy);
-
-	c = strncmp(x, y, MIN_OF(sx, sy));
-	if (c == 0 && sx != sy)
-		c = sx < sy ? -1 : 1;
-	if (c == 0 && nx != ny)
-		c = nx < ny ? -1 : 1;
-	return c ? c : strcmp(x, y);
+	return hostlist_compare(*(char *const *)a, *(char *const *)b);
 }
 
 void hostlist_sort_unique(struct hostlist *h)

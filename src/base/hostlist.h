@@ -30,7 +30,8 @@ void hostlist_done(struct hostlist *h);
 int hostlist_parse(struct hostlist *h, const char *text, struct err *err);
 
 void hostlist_add(struct hostlist *h, const char *name);
-void hostlist_sort_unique(struct hostlist *h); /* natural order: n2 before n10 */
+int hostlist_compare(const char *a, const char *b); /* natural order: n2 before n10 */
+void hostlist_sort_unique(struct hostlist *h); /* in that order */
 bool hostlist_has(const struct hostlist *h, const char *name); /* linear */
 
 /* The short form: "n[1-4,07],login", consecutive numbers joined (8, 9, 10 too, but not 08, 9). The order is kept. */

@@ -48,6 +48,7 @@ struct selector_term { /* all requirements must hold */
 
 struct volume_claim { /* a volume that is a claim; other volumes are not kept */
 	const char *volume, *claim;
+	bool ephemeral; /* the claim is made for this Pod, as <pod>-<volume>, and controlled by it; `claim` is not set */
 };
 
 struct container_status {

@@ -6,6 +6,9 @@
 
 #include "model/pod.h"
 
+/* On a claim: the node that its first consumer will run on. */
+#define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
+
 enum pvc_phase { PVC_PHASE_UNKNOWN, PVC_PENDING, PVC_BOUND, PVC_LOST };
 
 struct pvc {
@@ -26,4 +29,6 @@ struct storage_class {
 	struct meta meta;
 	const char *provisioner;
 	bool waits_for_consumer; /* volumeBindingMode: WaitForFirstConsumer */
+	struct selector_term *topologies; /* allowedTopologies: any one, none = anywhere; operators are not set */
+	uint32_t n_topologies;
 };

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Can a Node reach the volumes of a Pod? What is to be done about claims before a Pod is bound is in policy/feasible.h.
+ * Pure.
+ */
+#pragma once
+
+#include "policy/feasible.h"
+
+enum out_of_reach {
+	REACH_OK,
+	REACH_VOLUME, /* the claim's volume is elsewhere */
+	REACH_CHOSEN, /* the claim's volume is being made for another node */
+	REACH_CLASS,  /* the claim's class makes no volumes there */
+};
+
+/* The first claim that keeps the Pod away. */
+enum out_of_reach volumes_reach(const struct pod *pod, const struct pod_volumes *volumes, const struct knode *node,
+                                uint32_t *ret_claim);
+
+/* One clause: "volume pv-1 of claim data cannot be reached from there". */
+void reach_text(enum out_of_reach how, const struct pod *pod, const struct pod_volumes *volumes, uint32_t claim,
+                char text[FIT_WHY_MAX]);
