@@ -45,7 +45,7 @@ const struct annotation_row annotation_rows[] = {
 	{ ROW("qos", ANNOTATION_TEXT, 0, NAME_BYTES, qos), .slurm = "--qos", .help = "Quality of service.",
 	  .example = "normal" },
 	{ ROW("required-nodes", ANNOTATION_NODES, 0, NODES_BYTES, required_nodes), .slurm = "--nodelist",
-	  .help = "Slurm node that the Pod must run on.", .example = "gpu-012" },
+	  .help = "Slurm nodes of which the Pod must run on one.", .example = "gpu-[012-014]" },
 	{ ROW("reservation", ANNOTATION_TEXT, 0, NAME_BYTES, reservation), .slurm = "--reservation",
 	  .help = "Reservation to run in.", .example = "maintenance" },
 	{ ROW("timeout", ANNOTATION_INTEGER, 1, TIMEOUT_MAX_MIN, timeout_min), .slurm = "--time",
