@@ -33,6 +33,13 @@ note_proc() { # FILE PID
 	mv "$1.new" "$1"
 }
 
+start_proc() { # FILE LOG COMMAND...: in the background, output to LOG, written down in FILE
+	s_file=$1 s_log=$2
+	shift 2
+	"$@" </dev/null >>"$s_log" 2>&1 8>&- 9>&- &
+	note_proc "$s_file" $!
+}
+
 end_proc() { # FILE [WHAT]: SIGTERM, SIGKILL after five seconds; waits until it is gone
 	e_pid=$(proc_pid "$1")
 	if [ -n "$e_pid" ]; then
@@ -47,6 +54,14 @@ end_proc() { # FILE [WHAT]: SIGTERM, SIGKILL after five seconds; waits until it 
 		done
 	fi
 	rm -f "$1" "$1.new"
+}
+
+show_tail() { # LOG...: the last lines of those that say something
+	for t_log in "$@"; do
+		[ -s "$t_log" ] || continue
+		say "the last lines of $t_log:"
+		tail -n 12 "$t_log" | sed 's/^/    /' >&2
+	done
 }
 
 # A port below the range that the kernel gives out by itself, the start of a free run of $1.
