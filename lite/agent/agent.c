@@ -41,6 +41,7 @@ struct agent {
 	struct kube_config *config;
 	struct cred *cred;
 	struct kube_client *client;
+	struct lane lane;
 	struct informer *pods;
 	struct sweep *sweep;
 	struct logs *logs; /* NULL: not served */
@@ -121,7 +122,7 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 		run_update(r, pod);
 	else {
 		const struct run_context context = { .loop = a->loop,
-			                             .client = a->client,
+			                             .lane = &a->lane,
 			                             .dir = a->pods_dir,
 			                             .self = a->self,
 			                             .pod_env = a->pod_env,
@@ -204,7 +205,7 @@ static int add_nodes(struct agent *a, const struct settings *s, const char *list
 		(*index)++;
 		if (map_get(&a->nodes, spec.name))
 			return err_set(err, -EEXIST, "node %s is named twice", spec.name);
-		map_put(&a->nodes, spec.name, agent_node_new(a->loop, a->client, &spec));
+		map_put(&a->nodes, spec.name, agent_node_new(a->loop, &a->lane, &spec));
 	}
 	return 0;
 }
@@ -256,6 +257,7 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	str_each(s->labels, ',', add_label, a);
 	a->cred = cred_new(a->loop, clock_real(), a->config, 0);
 	a->client = kube_client_new(a->loop, clock_real(), a->cred);
+	lane_init(&a->lane, a->client);
 	if (!str_empty(s->log_token_file))
 		r = logs_new(a->loop, s->log_token_file,
 		             &(struct log_source) { .named = named_run, .of_uid = run_of, .arg = a }, &a->logs, err);
@@ -297,6 +299,7 @@ static void take_down(struct agent *a)
 	map_done(&a->nodes);
 	for (size_t n = 0; n < a->n_labels; n++)
 		free((char *)a->labels[n]);
+	lane_done(&a->lane);
 	kube_client_free(a->client);
 	cred_free(a->cred);
 	kube_config_free(a->config);

@@ -22,7 +22,7 @@ enum stage { STAGE_CREATE, STAGE_LABEL, STAGE_STATUS, STAGE_LEASE_CREATE, STAGE_
 
 struct agent_node {
 	struct loop *loop;
-	struct kube_client *client;
+	struct lane *lane;
 	struct node_spec spec;
 	struct loop_timer *timer;
 	struct raw *call;
@@ -237,15 +237,15 @@ static void act(void *arg)
 		break;
 	}
 	body = patch_text(p, NULL);
-	n->call = raw_send(n->client, method, path, type, body, answered, n);
+	n->call = raw_send(n->lane, method, path, type, body, answered, n);
 	patch_free(p);
 }
 
-struct agent_node *agent_node_new(struct loop *l, struct kube_client *c, const struct node_spec *spec)
+struct agent_node *agent_node_new(struct loop *l, struct lane *lane, const struct node_spec *spec)
 {
 	struct agent_node *n = NEW(struct agent_node);
 
-	*n = (struct agent_node) { .loop = l, .client = c, .spec = *spec, .rng = rng_from_kernel() };
+	*n = (struct agent_node) { .loop = l, .lane = lane, .spec = *spec, .rng = rng_from_kernel() };
 	n->timer = loop_add_timer(l, act, n);
 	loop_set_timer(n->timer, loop_now(l));
 	return n;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "kube/client.h"
+#include "lite/agent/raw.h"
 #include "net/loop.h"
 
 struct node_spec {
@@ -25,7 +25,7 @@ struct node_spec {
 
 struct agent_node;
 
-struct agent_node *agent_node_new(struct loop *l, struct kube_client *c, const struct node_spec *spec);
+struct agent_node *agent_node_new(struct loop *l, struct lane *lane, const struct node_spec *spec);
 void agent_node_free(struct agent_node *n);
 
 const struct node_spec *agent_node_spec(const struct agent_node *n);

@@ -251,7 +251,7 @@ static void write_status(struct run *r)
 	r->final_written = status_is_final(status_phase_of(&f));
 	status_patch(yyjson_doc_get_root(r->pod), &f, clock_wall(clock_real()), p);
 	body = patch_text(p, NULL);
-	r->call = raw_send(r->c.client, "PATCH", path, RAW_STRATEGIC, body, status_written, r);
+	r->call = raw_send(r->c.lane, "PATCH", path, RAW_STRATEGIC, body, status_written, r);
 	patch_free(p);
 }
 
@@ -279,7 +279,7 @@ static void delete_object(struct run *r)
 	                   "\"preconditions\":{\"uid\":\"%s\"}}",
 	                   r->uid);
 
-	r->call = raw_send(r->c.client, "DELETE", path, "application/json", body, deleted, r);
+	r->call = raw_send(r->c.lane, "DELETE", path, "application/json", body, deleted, r);
 }
 
 /* Ended */
@@ -583,7 +583,7 @@ static void gather(struct run *r)
 		_cleanup_free_ char *path =
 		        str_printf("/api/v1/namespaces/%s/%s/%s", r->ns, r->needs[i].kind, r->needs[i].name);
 
-		r->needs[i].call = raw_send(r->c.client, "GET", path, NULL, NULL, got_need, &r->needs[i]);
+		r->needs[i].call = raw_send(r->c.lane, "GET", path, NULL, NULL, got_need, &r->needs[i]);
 	}
 	if (!r->n_needs)
 		start(r);
@@ -635,7 +635,7 @@ static void fetch(struct run *r)
 {
 	_cleanup_free_ char *path = str_printf("/api/v1/namespaces/%s/pods/%s", r->ns, r->name);
 
-	r->call = raw_send(r->c.client, "GET", path, NULL, NULL, got_pod, r);
+	r->call = raw_send(r->c.lane, "GET", path, NULL, NULL, got_pod, r);
 }
 
 /* The whole */

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "kube/client.h"
 #include "lite/agent/box.h"
 #include "lite/agent/node.h"
+#include "lite/agent/raw.h"
 #include "model/pod.h"
 #include "net/loop.h"
 
@@ -15,7 +15,7 @@ struct run;
 
 struct run_context {
 	struct loop *loop;
-	struct kube_client *client;
+	struct lane *lane;
 	const char *dir;  /* of all Pods: each gets dir/UID */
 	const char *self; /* this program */
 	const char *const *pod_env; /* for every container */

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 import pytest
+from lite_server import wait_for
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEV = TOP / "dev"
@@ -86,6 +87,10 @@ def test_env_gives_a_shell_the_right_tools(directory):
     (["--bogus", "1"], "unknown option"),
     (["--kube", "/no/such/kubeconfig"], "kubeconfig"),
     (["--slurm", "17.02"], "24.11 or 26.05"),
+    (["--kube", "real"], "not yet"),
+    (["--preempt", "qos"], "needs --accounting"),
+    (["--preempt", "luck"], "partition_prio or qos"),
+    (["--conf", "nonsense"], "KEY=VALUE"),
 ])
 def test_bad_options_are_refused_before_anything_starts(directory, args, want):
     got = run(DEV / "up", "--dir", directory / "d", *args, ok=False)
@@ -94,16 +99,62 @@ def test_bad_options_are_refused_before_anything_starts(directory, args, want):
     assert not (directory / "d").exists()
 
 
-def test_a_part_that_cannot_start_is_named_with_its_log(directory):
-    fake = directory / "bin" / "slurmctld"
+def dev_in(directory, *command, **more):
+    return run(DEV / "in", "--dir", directory, *command, **more).stdout
+
+
+def state_of(directory, job):
+    return dev_in(directory, "sacct", "-n", "-X", "-P", "-j", job, "-o", "state").strip()
+
+
+def test_accounting_keeps_jobs_and_a_qos_preempts(directory):
+    d = directory / "c"
+    run(DEV / "up", "--nodes", "1", "--accounting", "--preempt", "qos", "--kill-wait", "2", "--conf", "MinJobAge=300", "--dir", d)
+    try:
+        qos = dev_in(d, "sacctmgr", "-n", "-P", "show", "qos", "format=name,preempt").split()
+        assert sorted(qos) == ["high|low,normal", "low|", "normal|low"]
+        submit = ["sbatch", "--parsable", "--exclusive", "-o", "/dev/null"]
+        low = dev_in(d, *submit, "--qos=low", "--wrap", "sleep 1000").strip()
+        wait_for("the low job runs", lambda: state_of(d, low) == "RUNNING")
+        high = dev_in(d, *submit, "--qos=high", "--gres=gpu:2", "--wrap", "true").strip()
+        wait_for("the high job is over", lambda: state_of(d, high) == "COMPLETED")
+        assert state_of(d, low) == "PREEMPTED"
+        row = dev_in(d, "sacct", "-n", "-X", "-P", "-j", high, "-o", "account,qos,reqtres").strip()
+        assert row.startswith("lab|high|") and "gres/gpu=2" in row
+    finally:
+        run(DEV / "down", "--dir", d)
+    assert processes_of(directory) == []
+
+
+def test_hollow_nodes_are_joined_on_both_sides(directory):
+    d = directory / "c"
+    run(DEV / "up", "--nodes", "1", "--hollow-nodes", "200", "--dir", d)
+    try:
+        slurm = dev_in(d, "sinfo", "-h", "-N", "-p", "hollow", "-t", "idle", "-o", "%N %G").split("\n")[:-1]
+        assert sorted(slurm) == sorted(f"hn{i} gpu:8" for i in range(1, 201))
+        pods = json.loads(dev_in(d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l", "sunk.coreweave.com/nodeset=hollow"))
+        joined = {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods["items"] if p["status"]["phase"] == "Running"}
+        assert joined == {f"hn{i}": f"hk{i}" for i in range(1, 201)}
+        nodes = json.loads(dev_in(d, "kubectl", "get", "nodes", "-o", "json"))["items"]
+        assert {n["metadata"]["name"] for n in nodes} == {"k1", *joined.values()}
+        assert dev_in(d, "srun", "sh", "-c", "echo $SLURMD_NODENAME") == "n1\n"  # real jobs go to real nodes
+    finally:
+        run(DEV / "down", "--dir", d)
+    assert processes_of(directory) == []
+
+
+@pytest.mark.parametrize("program, options", [("munged", []), ("slurmctld", []), ("mariadbd", ["--accounting"]), ("slurmdbd", ["--accounting"])])
+def test_a_part_that_cannot_start_is_named_with_its_log(directory, program, options):
+    fake = directory / "bin" / program
     fake.parent.mkdir()
-    fake.write_text("#!/bin/sh\necho 'slurmctld: fatal: the dog ate it'\nexit 1\n")
+    fake.write_text(f"#!/bin/sh\necho '{program}: fatal: the dog ate it'\nexit 1\n")
     fake.chmod(0o755)
-    got = run(DEV / "up", "--nodes", "1", "--dir", directory / "e", ok=False,
+    got = run(DEV / "up", "--nodes", "1", "--dir", directory / "e", *options, ok=False,
               env={"PATH": f"{fake.parent}:{os.environ['PATH']}", "TMPDIR": str(directory)})
     assert got.returncode != 0
-    assert "Slurm" in got.stderr and "the dog ate it" in got.stderr
+    assert f"Slurm: {program} failed" in got.stderr and "the dog ate it" in got.stderr
     assert processes_of(directory / "e") == []
+    assert not (directory / "e").exists()
 
 
 def test_down_without_a_cluster_says_so(directory):
