@@ -76,6 +76,7 @@ struct job {
 	uint32_t gpus;           /* allocated, or asked for while pending */
 	int32_t exit_status;     /* what the script returned, 0 … 255 */
 	int32_t exit_signal;     /* or the signal that ended it */
+	bool prolog_failed;      /* it never started: Slurm cancelled it itself */
 	uint64_t memory_mb;      /* allocated or asked for, whole job */
 	usec_t submitted, eligible, started, ended, preempted;
 	const char *name, *user, *account, *partition, *qos, *reservation;

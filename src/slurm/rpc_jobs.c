@@ -180,6 +180,7 @@ static void fill_job(struct scratch *s, struct names *names, const slurm_job_inf
 		.gpus = gpus_of(from),
 		.exit_status = (int32_t)(from->exit_code >> 8 & 0xff),
 		.exit_signal = (int32_t)(from->exit_code & 0x7f),
+		.prolog_failed = from->exit_code == ESLURMD_PROLOG_FAILED,
 		.memory_mb = memory_of(from),
 		.submitted = from->submit_time * USEC_SEC,
 		.eligible = from->eligible_time * USEC_SEC,

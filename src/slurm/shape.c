@@ -37,6 +37,7 @@ static const struct field job_fields[] = {
 	F(job, gpus),
 	F(job, exit_status),
 	F(job, exit_signal),
+	F(job, prolog_failed),
 	F(job, memory_mb),
 	F(job, submitted),
 	F(job, eligible),

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doing what was decided: one effect for one Pod at a time. Each carries a precondition (uid, resourceVersion) or can be
+ * repeated; its answer only says "look again", unless it teaches something (the id of the job, that Slurm refuses).
+ */
+#include "scheduler/inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "net/token.h"
+
+#define RETRY_BASE (200 * USEC_MSEC)
+#define RETRY_MAX (30 * USEC_SEC)
+#define REFUSED_BASE (15 * USEC_SEC)
+#define REFUSED_MAX (5 * USEC_MINUTE)
+#define DOUBT_SPAN (3 * USEC_SEC) /* what slurmctld had in hand when its answer was lost is done by then */
+#define TOLERATIONS_MAX 256
+#define URL_MAX 1024
+
+/* An effect under way. */
+struct effect {
+	struct scheduler *s;
+	struct entry *e; /* busy, and so there */
+	enum step step;
+	uint32_t job;
+	uint64_t term;
+	char *node, *excluded, *rv;
+	usec_t began;
+	bool avoid;
+};
+
+static struct effect *begin(struct scheduler *s, struct entry *e, const struct pod *pod, enum step step, uint32_t job)
+{
+	struct effect *x = NEW(struct effect);
+
+	*x = (struct effect) { .s = s, .e = e, .step = step, .job = job, .term = s->term, .began = now_of(s) };
+	x->rv = pod ? mem_strdup(pod->meta.resource_version) : NULL;
+	e->busy = true;
+	return x;
+}
+
+/* The entry is free for the next step; `wait` until then. */
+static void end(struct effect *x, usec_t wait)
+{
+	struct scheduler *s = x->s;
+	struct entry *e = x->e;
+
+	e->busy = false;
+	if (wait)
+		e->not_before = usec_add(now_of(s), wait);
+	entry_dirty(s, e, e->not_before > now_of(s) ? e->not_before : 0);
+	free(x->node);
+	free(x->excluded);
+	free(x->rv);
+	free(x);
+}
+
+static usec_t pause_of(struct effect *x, usec_t asked_for)
+{
+	usec_t span = backoff_span(&x->s->rng, x->e->tries, RETRY_BASE, RETRY_MAX);
+
+	if (x->e->tries < 1000)
+		x->e->tries++;
+	count(x->s, COUNT_RETRIES);
+	return MAX_OF(span, asked_for);
+}
+
+void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, bool warning, const char *reason,
+                   const char *text)
+{
+	uint64_t said = hash_text(reason) * 31 + hash_text(text);
+
+	if (e->said == said)
+		return;
+	e->said = said;
+	if (warning)
+		log_info("Pod %s: %s: %s", e->key, reason, text);
+	s->o.kube->ops->event(s->o.kube, &(struct kube_event) {
+	                                         .about = { .kind = KUBE_PODS,
+	                                                    .ns = pod->meta.ns,
+	                                                    .name = pod->meta.name,
+	                                                    .uid = pod->meta.uid },
+	                                         .type = warning ? "Warning" : "Normal",
+	                                         .reason = reason,
+	                                         .action = "Scheduling",
+	                                         .message = text,
+	                                 });
+}
+
+static struct kube_ref ref_of(const struct pod *pod)
+{
+	return (struct kube_ref) { .kind = KUBE_PODS, .ns = pod->meta.ns, .name = pod->meta.name, .uid = pod->meta.uid };
+}
+
+/* ---- Kubernetes ---- */
+
+/* Until the watch shows what we wrote, the store is older than the truth. */
+static void settle(struct effect *x)
+{
+	free(x->e->settle_rv);
+	x->e->settle_rv = TAKE_PTR(x->rv);
+	x->e->settle_until = usec_add(now_of(x->s), SETTLE_SPAN);
+}
+
+static void bound(struct effect *x)
+{
+	const struct pod *pod = entry_pod(x->s, x->e);
+	char text[512];
+
+	count(x->s, COUNT_BOUND);
+	if (x->e->started_at) {
+		latency(x->s, LATENCY_BIND, now_of(x->s) - x->e->started_at);
+		x->e->started_at = 0;
+	}
+	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", x->node, x->job);
+	log_info("Pod %s: %s", x->e->key, text);
+	if (pod)
+		effects_event(x->s, x->e, pod, false, "Scheduled", text);
+}
+
+static void kube_answered(void *arg, const struct kube_result *r)
+{
+	struct effect *x = arg;
+	usec_t wait = 0;
+
+	if (x->term != x->s->term) {
+		end(x, 0);
+		return;
+	}
+	switch (r->outcome) {
+	case KUBE_OK:
+		x->e->tries = 0;
+		if (x->step == STEP_BIND)
+			bound(x);
+		else if (x->step == STEP_DELETE) {
+			count(x->s, COUNT_DELETED);
+			if (x->e->ending_at)
+				latency(x->s, LATENCY_TEARDOWN, now_of(x->s) - x->e->ending_at);
+		}
+		settle(x);
+		break;
+	case KUBE_NOT_FOUND: settle(x); break;
+	case KUBE_CONFLICT:
+	case KUBE_EXISTS:
+		settle(x);
+		x->e->settle_until = usec_add(now_of(x->s), 200 * USEC_MSEC);
+		wait = x->e->tries ? pause_of(x, 0) : 0;
+		x->e->tries = (uint16_t)MIN_OF(x->e->tries + 1, 1000);
+		break;
+	case KUBE_REFUSED:
+	case KUBE_FORBIDDEN:
+		log_error("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
+		wait = pause_of(x, 5 * USEC_SEC);
+		break;
+	case KUBE_BUDGET:
+	case KUBE_RETRY: wait = pause_of(x, r->retry_after); break;
+	case KUBE_NOT_LEADER: wait = USEC_SEC; break;
+	}
+	if (wait)
+		log_debug("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
+	end(x, wait);
+}
+
+static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, const struct wishes *w)
+{
+	struct effect *x = begin(s, e, pod, d->step, d->job);
+	struct toleration *tolerations = NULL;
+	struct kube_change change;
+	struct pair annotation = { ANNOTATION_JOB_ID, NULL };
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", d->job);
+	annotation.value = id;
+	change = KUBE_CHANGE(ref_of(pod));
+	change.annotations = &annotation;
+	change.n_annotations = 1;
+	if (!pod_tolerates_lock(pod) && pod->n_tolerations < TOLERATIONS_MAX) {
+		tolerations = mem_alloc_n(pod->n_tolerations + 1u, sizeof(*tolerations));
+		for (uint32_t i = 0; i < pod->n_tolerations; i++)
+			tolerations[i] = pod->tolerations[i];
+		tolerations[pod->n_tolerations] =
+		        (struct toleration) { .key = TAINT_LOCK, .op = TOLERATE_EXISTS, .effect = EFFECT_NO_EXECUTE };
+		change.tolerations = tolerations;
+		change.n_tolerations = (int)pod->n_tolerations + 1;
+		change.ref.resource_version = pod->meta.resource_version;
+	}
+	if (w->timeout_min > 0 && !pod->active_deadline_s)
+		change.active_deadline_s = w->timeout_min * 60;
+	s->o.kube->ops->change(s->o.kube, &change, kube_answered, x);
+	free(tolerations);
+}
+
+bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
+                        usec_t *ret_again)
+{
+	struct condition conditions[2];
+	const struct condition *is;
+	struct kube_change change;
+	int n = 0;
+
+	if (d->lost) {
+		is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
+		if (!is || is->status != COND_FALSE)
+			conditions[n++] = (struct condition) { .type = CONDITION_JOB_LIVE,
+				                               .status = COND_FALSE,
+				                               .reason = str_or(d->event, "JobLost"),
+				                               .message = "the Pod's Slurm job is over: it has no allocation",
+				                               .changed = clock_wall(s->o.clock) };
+	}
+	is = condition_get(pod->conditions, pod->n_conditions, "PodScheduled");
+	if (!d->unscheduled)
+		e->waiting_since = 0;
+	else if (!is || is->status != COND_FALSE || !str_eq(is->reason, d->unscheduled) ||
+	         !str_eq(is->message, d->unscheduled_text)) {
+		usec_t due = 0;
+
+		if (!e->waiting_since)
+			e->waiting_since = now;
+		if (d->patient)
+			due = usec_add(e->waiting_since, CONDITION_PATIENCE);
+		if (e->condition_at)
+			due = MAX_OF(due, usec_add(e->condition_at, d->patient ? CONDITION_PAUSE : USEC_SEC));
+		if (now < due)
+			*ret_again = MIN_OF(*ret_again, due);
+		else {
+			conditions[n++] = (struct condition) { .type = "PodScheduled",
+				                               .status = COND_FALSE,
+				                               .reason = d->unscheduled,
+				                               .message = d->unscheduled_text,
+				                               .changed = is && is->status == COND_FALSE ? is->changed
+				                                                                        : clock_wall(s->o.clock) };
+			e->condition_at = now;
+		}
+	}
+	if (!n)
+		return false;
+	change = KUBE_CHANGE(ref_of(pod));
+	change.conditions = conditions;
+	change.n_conditions = n;
+	s->o.kube->ops->change(s->o.kube, &change, kube_answered, begin(s, e, pod, STEP_REST, 0));
+	return true;
+}
+
+/* ---- Slurm ---- */
+
+static void refused(struct effect *x, const char *why)
+{
+	struct entry *e = x->e;
+	usec_t span = REFUSED_BASE << MIN_OF(e->refusals, 5);
+
+	free(e->refused);
+	e->refused = mem_strdup(why);
+	e->refusals = (uint16_t)MIN_OF(e->refusals + 1, 1000);
+	e->refused_until = usec_add(now_of(x->s), MIN_OF(span, REFUSED_MAX));
+	count(x->s, COUNT_REFUSED);
+}
+
+static void submitted(void *arg, struct slurm_result *r)
+{
+	struct effect *x = arg;
+	struct scheduler *s = x->s;
+	struct entry *e = x->e;
+	usec_t wait = 0;
+
+	s->submits--;
+	switch (r->outcome) {
+	case SLURM_OK:
+		e->tries = 0;
+		free(e->refused);
+		e->refused = NULL;
+		jobs_submitted(s, e, r->job_id, x->excluded);
+		count(s, COUNT_SUBMITTED);
+		if (e->seen_at) {
+			latency(s, LATENCY_SUBMIT, now_of(s) - e->seen_at);
+			e->seen_at = 0;
+		}
+		s->states_due = MIN_OF(s->states_due, usec_add(now_of(s), s->o.poll_min));
+		log_info("Pod %s: Slurm job %u", e->key, r->job_id);
+		break;
+	case SLURM_REFUSED:
+	case SLURM_GONE: refused(x, r->message); break;
+	default:
+		if (r->maybe_done) {
+			e->doubt_since = usec_add(now_of(s), DOUBT_SPAN);
+			jobs_list_after(s, e->doubt_since);
+		}
+		wait = r->outcome == SLURM_NOT_LEADER ? USEC_SEC : pause_of(x, 0);
+	}
+	end(x, wait);
+}
+
+/* The script gets all it needs from its environment; nothing that a Pod says goes through a shell. */
+static bool submit(struct scheduler *s, struct entry *e, const struct pod *pod, const struct feasible *f, const struct wishes *w)
+{
+	_cleanup_free_ char *script = NULL, *excluded = NULL;
+	char token[TOKEN_TEXT_MAX], identity[POD_IDENTITY_MAX];
+	char pod_env[POD_IDENTITY_MAX + 16], token_env[TOKEN_TEXT_MAX + 32], url_env[URL_MAX + 32], ca_env[URL_MAX + 32];
+	char wait_env[64];
+	const char *env[8] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
+	struct podjob job;
+	struct effect *x;
+	uint32_t n = 1;
+
+	if (s->submits >= SUBMITS_MAX)
+		return false;
+	token_make(s->o.secret, s->o.secret_len, e->uid, token);
+	snprintf(pod_env, sizeof(pod_env), "SUNK_POD=%s", pod_identity(pod, identity));
+	snprintf(token_env, sizeof(token_env), "SUNK_HOOK_TOKEN=%s", token);
+	snprintf(url_env, sizeof(url_env), "SUNK_HOOK_URL=%s", s->o.hook_url);
+	snprintf(wait_env, sizeof(wait_env), "SUNK_KILL_WAIT=%" PRId64, s->rules.kill_wait / USEC_SEC);
+	env[n++] = pod_env;
+	env[n++] = token_env;
+	env[n++] = url_env;
+	env[n++] = wait_env;
+	if (s->o.hook_ca_file) {
+		snprintf(ca_env, sizeof(ca_env), "SUNK_HOOK_CA=%s", s->o.hook_ca_file);
+		env[n++] = ca_env;
+	}
+	excluded = places_excluded(s, e, f, w);
+	podjob_make(pod, w, &s->rules, excluded, &job);
+	script = str_printf("#!/bin/sh\nexec %s placeholder\n", s->o.hook_program);
+	job.spec.script = script;
+	job.spec.env = env;
+	job.spec.n_env = n;
+	job.spec.bell_host = s->o.bell_host;
+	job.spec.bell_port = s->o.bell_port;
+	x = begin(s, e, pod, STEP_SUBMIT, 0);
+	x->excluded = mem_strdup(job.spec.excluded);
+	s->submits++;
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_SUBMIT, .spec = &job.spec }, submitted, x);
+	podjob_done(&job);
+	explicit_bzero(token, sizeof(token));
+	explicit_bzero(token_env, sizeof(token_env));
+	return true;
+}
+
+static void job_changed(void *arg, struct slurm_result *r)
+{
+	struct effect *x = arg;
+	struct scheduler *s = x->s;
+	struct known_job *j = jobs_get(s, x->job);
+	usec_t wait = 0;
+
+	switch (r->outcome) {
+	case SLURM_OK:
+		x->e->tries = 0;
+		if (x->step == STEP_EXCLUDE && j)
+			j->excluded = jobs_nodes_hash(s, x->excluded);
+		break;
+	case SLURM_NOT_LEADER: wait = USEC_SEC; break;
+	case SLURM_GONE: break;
+	case SLURM_REFUSED: log_warn("Pod %s: %s job %u: %s", x->e->key, step_name(x->step), x->job, r->message); /* fallthrough */
+	default: wait = pause_of(x, r->outcome == SLURM_REFUSED ? 5 * USEC_SEC : 0);
+	}
+	jobs_load_one(s, x->job);
+	end(x, wait);
+}
+
+static void call_slurm(struct effect *x, const struct slurm_request *request)
+{
+	x->s->o.slurm->ops->call(x->s->o.slurm, request, job_changed, x);
+}
+
+static void cancel(struct effect *x)
+{
+	call_slurm(x, &(struct slurm_request) { .verb = SLURM_CANCEL, .job_id = x->job });
+}
+
+/* First the mark, so that whoever sees the cancelled job later knows that it was us. */
+static void released(void *arg, struct slurm_result *r)
+{
+	struct effect *x = arg;
+	struct known_job *j = jobs_get(x->s, x->job);
+
+	if (r->outcome != SLURM_OK) {
+		job_changed(x, r);
+		return;
+	}
+	if (j) {
+		j->p.mark = EXTRA_RELEASED;
+		if (x->avoid)
+			places_avoid(x->s, x->e, j->node);
+	}
+	cancel(x);
+}
+
+static void change_job(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                       const struct job_change *change, slurm_done done, const char *excluded)
+{
+	struct effect *x = begin(s, e, pod, d->step, d->job);
+
+	x->avoid = d->avoid;
+	x->excluded = mem_strdup(excluded);
+	s->o.slurm->ops->call(
+	        s->o.slurm, &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = d->job, .job_change = change }, done, x);
+}
+
+static void release(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+{
+	struct extra_id id = { .mark = EXTRA_RELEASED };
+	char extra[EXTRA_MAX];
+
+	str_copy(id.ns, sizeof(id.ns), pod->meta.ns);
+	str_copy(id.name, sizeof(id.name), pod->meta.name);
+	str_copy(id.uid, sizeof(id.uid), e->uid);
+	change_job(s, e, pod, d,
+	           &(struct job_change) { .what = JOB_CHANGE_EXTRA, .extra = extra_format(&id, extra) }, released, NULL);
+}
+
+static void exclude(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                    const struct feasible *f, const struct wishes *w)
+{
+	_cleanup_free_ char *excluded = places_excluded(s, e, f, w);
+	struct podjob job;
+
+	podjob_make(pod, w, &s->rules, excluded, &job); /* with the Pod's own */
+	change_job(s, e, pod, d,
+	           &(struct job_change) { .what = JOB_CHANGE_EXCLUDED, .excluded = str_or(job.spec.excluded, "") }, job_changed,
+	           job.spec.excluded);
+	podjob_done(&job);
+}
+
+/* ---- */
+
+static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+{
+	const struct known_job *j = jobs_get(s, d->job);
+	const char *node = j ? places_kube_node(s, j->node) : NULL;
+	struct kube_ref ref = ref_of(pod);
+	struct effect *x;
+
+	if (!node)
+		return;
+	x = begin(s, e, pod, d->step, d->job);
+	x->node = mem_strdup(node);
+	s->o.kube->ops->bind(s->o.kube, &ref, x->node, kube_answered, x);
+}
+
+bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                const struct feasible *f, const struct wishes *w)
+{
+	struct kube_ref ref;
+
+	switch (d->step) {
+	case STEP_LIST_JOBS: jobs_list_after(s, MAX_OF(e->doubt_since, now_of(s))); return false;
+	case STEP_SUBMIT:
+		if (!submit(s, e, pod, f, w))
+			entry_dirty(s, e, usec_add(now_of(s), 20 * USEC_MSEC)); /* the others first */
+		return true;
+	case STEP_ADOPT: adopt(s, e, pod, d, w); return true;
+	case STEP_EXCLUDE: exclude(s, e, pod, d, f, w); return true;
+	case STEP_BIND: bind(s, e, pod, d); return e->busy;
+	case STEP_RELEASE: release(s, e, pod, d); return true;
+	case STEP_CANCEL:
+		if (!pod)
+			count(s, COUNT_ORPHANS);
+		cancel(begin(s, e, pod, d->step, d->job));
+		return true;
+	case STEP_DELETE:
+		ref = ref_of(pod);
+		s->o.kube->ops->remove(s->o.kube, &ref, -1, kube_answered, begin(s, e, pod, d->step, 0));
+		return true;
+	default: return false;
+	}
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The placeholders' calls. `started` and `terminate` say "look now" about a job; `wait` and `terminate` are parked until the
+ * Pod is over or gone, for a minute at most: the placeholder asks again. The token is checked before anything else.
+ */
+#include "scheduler/inside.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "net/token.h"
+
+static void park(struct scheduler *s, struct entry *e, const struct hook_ask *ask)
+{
+	struct parked_ask *a = NEW(struct parked_ask);
+
+	*a = (struct parked_ask) { .hook = ask->hook, .job_id = ask->job_id, .since = now_of(s), .reply = ask->reply, .arg = ask->arg };
+	list_add_tail(&e->asks, &a->link);
+	entry_dirty(s, e, 0);
+	entry_dirty(s, e, usec_add(a->since, ASK_PARK_MAX));
+}
+
+static void answer(struct parked_ask *a, int status, const char *json)
+{
+	link_remove(&a->link);
+	a->reply(a->arg, status, json);
+	free(a);
+}
+
+void hooks_close(struct scheduler *s, struct entry *e, int status, const char *json)
+{
+	(void)s;
+	LIST_EACH(l, &e->asks)
+		answer(CONTAINER_OF(l, struct parked_ask, link), status, json);
+}
+
+bool hooks_listens(const struct entry *e)
+{
+	return !list_empty(&e->asks);
+}
+
+void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now)
+{
+	static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed" };
+	bool gone = !pod, over = pod && pod_is_over(pod) && !pod->meta.deletion;
+	bool unbound = pod && !pod->node_name && !e->busy && !e->settle_rv;
+	char json[128];
+
+	if (list_empty(&e->asks))
+		return;
+	/* A Pod that never came to a node has nothing to wait for, and a node that is gone has nothing left on it. */
+	snprintf(json, sizeof(json), "{\"phase\":\"%s\",\"exitCode\":%d}", gone ? "Gone" : phases[pod->phase],
+	         e->has_exit_code ? e->exit_code : 0);
+	LIST_EACH(l, &e->asks) {
+		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
+
+		if (gone || over || (unbound && a->hook == HOOK_TERMINATE))
+			answer(a, 200, json);
+		else if (now - a->since >= ASK_PARK_MAX)
+			answer(a, 204, "");
+	}
+	if (!list_empty(&e->asks))
+		entry_dirty(s, e, usec_add(CONTAINER_OF(e->asks.next, struct parked_ask, link)->since, ASK_PARK_MAX));
+}
+
+/* ---- drain ---- */
+
+struct drain_ask {
+	struct hook_ask ask;
+};
+
+static void drained(void *arg, bool ok, const char *why)
+{
+	struct drain_ask *d = arg;
+	char json[512];
+	_cleanup_buf_ struct buf text = BUF(400);
+
+	if (ok)
+		snprintf(json, sizeof(json), "{\"drained\":true}");
+	else {
+		str_add_safe(&text, why, strlen(why), 300);
+		snprintf(json, sizeof(json), "{\"error\":\"cannot drain the node now\"}");
+		log_warn("cannot drain for job %u: %s", d->ask.job_id, buf_text(&text));
+	}
+	d->ask.reply(d->ask.arg, ok ? 200 : 503, json);
+	free(d);
+}
+
+/* ---- a call whose job is known and whose caller may ask ---- */
+
+static void serve(struct scheduler *s, struct known_job *j, const struct hook_ask *ask)
+{
+	struct entry *e = j->entry;
+
+	switch (ask->hook) {
+	case HOOK_STARTED:
+		j->p.hook_restarts = j->p.restarts;
+		if (!e->started_at)
+			e->started_at = now_of(s);
+		ask->reply(ask->arg, 200, "{}");
+		entry_dirty(s, e, 0);
+		break;
+	case HOOK_WAIT: park(s, e, ask); break;
+	case HOOK_TERMINATE:
+		e->terminate_job = ask->job_id;
+		if (!e->ending_at)
+			e->ending_at = now_of(s);
+		park(s, e, ask);
+		break;
+	case HOOK_DRAIN: {
+		const struct pod *pod = entry_pod(s, e);
+		struct drain_ask *d;
+
+		if (!pod || !pod->node_name || pod_is_over(pod) || !j->node) {
+			ask->reply(ask->arg, 200, "{\"drained\":false}"); /* nothing is left that would be in the way */
+			break;
+		}
+		d = NEW(struct drain_ask);
+		d->ask = *ask;
+		if (!e->hold_node)
+			e->hold_node = mem_strdup(j->node);
+		effects_event(s, e, pod, true, "Drained", "The Pod is still there just before KillWait: its node is drained");
+		places_drain(s, j->node, drained, d);
+		break;
+	}
+	case SCHEDULER_HOOKS: break;
+	}
+}
+
+struct hook_load {
+	struct scheduler *s;
+	struct hook_ask ask;
+	char uid[POD_UID_MAX];
+	uint64_t term;
+};
+
+static void hook_loaded(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct hook_load *h = arg;
+	struct known_job *j = NULL;
+
+	if (h->term != h->s->term || (r->outcome != SLURM_OK && r->outcome != SLURM_GONE)) {
+		/* `terminate` must not wait for a Slurm that is away: what we know already will do. */
+		j = h->term == h->s->term ? jobs_get(h->s, h->ask.job_id) : NULL;
+		if (j && h->ask.hook == HOOK_TERMINATE && str_eq(j->entry->uid, h->uid)) {
+			serve(h->s, j, &h->ask);
+			return;
+		}
+		h->ask.reply(h->ask.arg, 503, "{\"error\":\"Slurm cannot be asked now: ask again\"}");
+		return;
+	}
+	if (r->outcome == SLURM_OK && r->n) {
+		jobs_learn(h->s, &r->jobs[0], r->asked);
+		j = jobs_get(h->s, h->ask.job_id);
+	}
+	if (!j)
+		h->ask.reply(h->ask.arg, 404, "{\"error\":\"no such job of a Pod\"}");
+	else if (!str_eq(j->entry->uid, h->uid))
+		h->ask.reply(h->ask.arg, 403, "{\"error\":\"the token is another job's\"}");
+	else
+		serve(h->s, j, &h->ask);
+}
+
+void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
+{
+	struct known_job *j = jobs_get(s, ask->job_id);
+	const char *uid = ask->uid ? ask->uid : j ? j->entry->uid : NULL;
+	struct hook_load *h;
+
+	if (!uid || !ask->token || strlen(uid) >= POD_UID_MAX || !token_matches(s->o.secret, s->o.secret_len, uid, ask->token)) {
+		ask->reply(ask->arg, 401, "{\"error\":\"missing or wrong token\"}");
+		return;
+	}
+	if (!s->leading || !s->listed_at || !store_synced(s->pods)) {
+		ask->reply(ask->arg, 503, "{\"error\":\"not ready, or not the leader: ask again\"}");
+		return;
+	}
+	if (j && !str_eq(j->entry->uid, uid)) {
+		ask->reply(ask->arg, 403, "{\"error\":\"the token is another job's\"}");
+		return;
+	}
+	if (j && (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN)) {
+		serve(s, j, ask);
+		return;
+	}
+	h = NEW(struct hook_load);
+	*h = (struct hook_load) { .s = s, .ask = *ask, .term = s->term };
+	str_copy(h->uid, sizeof(h->uid), uid);
+	h->ask.uid = h->uid;
+	h->ask.token = NULL;
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = ask->job_id }, hook_loaded, h);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the files of the scheduler's shell share, and nobody else sees. Core thread.
+ *
+ *   scheduler.c  the Pods, one entry each by uid; what is dirty; the step
+ *   jobs.c       what is known of Slurm's jobs, and asking for it
+ *   places.c     Slurm nodes with their Kubernetes Nodes; feasibility; nodes held back
+ *   effects.c    doing what was decided
+ *   hooks.c      the placeholders' calls, parked until there is an answer
+ *   numbers.c    metrics
+ *
+ * What holds: an entry is there as long as a Pod of ours, a job or a parked call with its uid is; for one entry at most one
+ * effect is under way (`busy`), and nothing is decided meanwhile.
+ */
+#pragma once
+
+#include "base/dirty.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/rand.h"
+#include "policy/annotations.h"
+#include "policy/placeholder.h"
+#include "port/kinds.h"
+#include "scheduler/scheduler.h"
+
+#define AVOID_MAX 4                       /* nodes that refused a Pod lately */
+#define AVOID_SPAN (5 * USEC_MINUTE)
+#define SUBMITS_MAX 64                    /* under way at once: Slurm's other answers must get through */
+#define SETTLE_SPAN (3 * USEC_SEC)        /* for the watch to show what we wrote */
+#define CONDITION_PATIENCE (1500 * USEC_MSEC)
+#define CONDITION_PAUSE (10 * USEC_SEC)   /* between two changes of a waiting Pod's message */
+#define ASK_PARK_MAX (60 * USEC_SEC)      /* then the placeholder asks again */
+#define ENTRIES_PER_STEP 256
+#define DRAIN_REASON "k8s: pod deletion timeout"
+
+struct entry;
+
+/* A job with the uid of a Pod of ours in its extra. Owned by its entry. */
+struct known_job {
+	struct placeholder_job p; /* its texts are owned by this struct */
+	char id_text[12];
+	struct entry *entry;
+	char *node, *reason, *preemptor;
+	uint64_t excluded;    /* hash of its exclude list, as a sorted set */
+	usec_t known_at;      /* monotonic: when what we know was asked for */
+	usec_t ended_wall;    /* Slurm's word, 0 = not yet */
+	bool loading, load_again;
+};
+
+struct avoided {
+	char *node;
+	usec_t until;
+};
+
+struct entry {
+	char uid[POD_UID_MAX];
+	char *key;  /* "ns/name" */
+	struct known_job **jobs; /* in order of the id */
+	uint32_t n_jobs;
+	struct link asks; /* parked calls of its placeholder */
+	struct avoided avoid[AVOID_MAX];
+	char *refused, *place_why, *settle_rv;
+	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */
+	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
+	usec_t placing_since, waiting_since, condition_at;
+	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
+	uint64_t said, annotations; /* hashes: of the last event; of the annotations that Slurm refused */
+	uint32_t terminate_job, placing_claim;
+	int exit_code;  /* of the Pod, as last seen */
+	uint16_t tries, refusals;
+	uint8_t placing; /* enum placing, as last looked up */
+	bool seen, busy, has_exit_code;
+};
+
+struct parked_ask {
+	struct link link;
+	enum scheduler_hook hook;
+	uint32_t job_id;
+	usec_t since;
+	void (*reply)(void *arg, int status, const char *json);
+	void *arg;
+};
+
+struct numbers;
+struct places;
+
+struct scheduler {
+	struct scheduler_options o;
+	struct rules rules; /* o.rules with KillWait as it is */
+	struct store *pods, *nodes, *claims, *volumes, *classes;
+	struct map by_uid, by_job; /* struct entry, struct known_job */
+	struct dirty dirty;
+	struct rng rng;
+	struct places *places;
+	struct numbers *numbers;
+	bool leading, told_kill_wait;
+	unsigned submits;     /* under way */
+	uint64_t term;        /* counts leaderships: an answer of an older one is not believed */
+	usec_t term_since;
+	/* Slurm's jobs */
+	usec_t listed_at;     /* when the last whole list was asked for; 0 = none in this term */
+	usec_t list_due, states_due, conf_due;
+	usec_t list_wanted;   /* a list asked for after this is needed; 0 = none */
+	bool listing, asking_states, asking_conf;
+	unsigned list_failures, states_failures;
+	char *memo_nodes;     /* the last list of nodes that was hashed */
+	uint64_t memo_hash;
+};
+
+/* scheduler.c */
+struct entry *entry_get(struct scheduler *s, const char *uid);
+struct entry *entry_make(struct scheduler *s, const char *uid, const char *ns, const char *name);
+void entry_drop_unused(struct scheduler *s, struct entry *e);
+void entry_dirty(struct scheduler *s, struct entry *e, usec_t at);
+const struct pod *entry_pod(const struct scheduler *s, const struct entry *e); /* NULL when it is another one by now */
+bool pod_in_scope(const struct scheduler *s, const struct pod *pod);
+usec_t now_of(const struct scheduler *s);
+void wake(struct scheduler *s);
+uint64_t hash_text(const char *text);
+
+/* jobs.c */
+void jobs_step(struct scheduler *s, usec_t now);
+usec_t jobs_next(const struct scheduler *s);
+void jobs_load_one(struct scheduler *s, uint32_t id); /* its entry becomes dirty */
+void jobs_list_after(struct scheduler *s, usec_t after);
+void jobs_ring(void *arg);
+bool jobs_known(const struct scheduler *s, const struct entry *e);
+struct known_job *jobs_get(const struct scheduler *s, uint32_t id);
+/* Puts one that was just submitted, or learns what Slurm says of one. NULL when it is not ours. */
+struct known_job *jobs_submitted(struct scheduler *s, struct entry *e, uint32_t id, const char *excluded);
+struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked);
+void jobs_forget(struct scheduler *s, struct known_job *j);
+/* The same for the same set of names; remembers the last one asked for. */
+uint64_t jobs_nodes_hash(struct scheduler *s, const char *hostlist);
+
+/* places.c */
+struct places *places_new(struct scheduler *s);
+void places_free(struct places *p);
+void places_step(struct scheduler *s, usec_t now);
+usec_t places_next(const struct scheduler *s);
+bool places_known(const struct scheduler *s);
+const char *places_kube_node(const struct scheduler *s, const char *slurm_node);  /* NULL = not known */
+const char *places_slurm_node(const struct scheduler *s, const char *kube_node);  /* NULL = not known */
+/* The feasible nodes of a Pod; NULL while nodes are not known. Shared: good until the next call of anything here. */
+const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod);
+/* What the job's exclude list should be: infeasible nodes, those to avoid, the Pod's own. Caller frees; NULL = none. */
+char *places_excluded(struct scheduler *s, struct entry *e, const struct feasible *f, const struct wishes *w);
+/* Fills in e->placing for the node of this job. */
+void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct known_job *j);
+void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node);
+/* The Pod of this entry holds its node without a live job, or does not any more. */
+void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost);
+/* Drains the node of a job whose Pod does not go away. */
+void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg);
+
+/* effects.c */
+bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                const struct feasible *f, const struct wishes *w);
+/* Writes conditions when they differ. True when something was sent. */
+bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
+                        usec_t *ret_again);
+void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, bool warning, const char *reason,
+                   const char *text);
+
+/* hooks.c */
+void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now);
+bool hooks_listens(const struct entry *e);
+void hooks_close(struct scheduler *s, struct entry *e, int status, const char *json); /* all of the entry's */
+
+/* numbers.c */
+enum count { COUNT_SUBMITTED, COUNT_ORPHANS, COUNT_RETRIES, COUNT_BOUND, COUNT_DELETED, COUNT_REFUSED, COUNT_DRAINED, COUNTS };
+enum latency { LATENCY_SUBMIT, LATENCY_BIND, LATENCY_TEARDOWN, LATENCIES };
+struct numbers *numbers_new(struct scheduler *s);
+void numbers_free(struct numbers *n);
+void count(struct scheduler *s, enum count what);
+void latency(struct scheduler *s, enum latency what, usec_t span);

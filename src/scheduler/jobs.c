@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What is known of Slurm's jobs. Slurm has no watch, so: one whole list at the beginning and now and then (it finds orphans,
+ * doubles and reasons), the cheap list of states often, single jobs when something says that they changed. Only ever from
+ * a whole answer, and only by one that was asked for later than what we know, does a job count as gone.
+ */
+#include "scheduler/inside.h"
+
+#include <stdio.h>
+
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "policy/podjob.h"
+
+#define LIST_SPAN (30 * USEC_SEC)  /* between two whole lists, at least; else 200 times what one takes */
+#define LIST_SHARE 200
+#define STATES_SHARE 50            /* asking for states takes at most this part of the time */
+#define CONF_SPAN (5 * USEC_MINUTE)
+#define RING_PAUSE (20 * USEC_MSEC)
+#define RETRY_BASE (500 * USEC_MSEC)
+#define RETRY_MAX (15 * USEC_SEC)
+
+static uint64_t nodes_hash(const char *hostlist)
+{
+	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
+	uint64_t sum = 0;
+
+	if (str_empty(hostlist))
+		return 0;
+	if (hostlist_parse(&h, hostlist, NULL) < 0)
+		return hash_text(hostlist);
+	hostlist_sort_unique(&h);
+	for (size_t i = 0; i < h.n; i++)
+		sum += hash_text(h.names[i]) | 1;
+	return sum;
+}
+
+uint64_t jobs_nodes_hash(struct scheduler *s, const char *hostlist)
+{
+	if (str_empty(hostlist))
+		return 0;
+	if (!str_eq(s->memo_nodes, hostlist)) {
+		free(s->memo_nodes);
+		s->memo_nodes = mem_strdup(hostlist);
+		s->memo_hash = nodes_hash(hostlist);
+	}
+	return s->memo_hash;
+}
+
+struct known_job *jobs_get(const struct scheduler *s, uint32_t id)
+{
+	char text[12];
+
+	snprintf(text, sizeof(text), "%u", id);
+	return map_get(&s->by_job, text);
+}
+
+bool jobs_known(const struct scheduler *s, const struct entry *e)
+{
+	return s->listed_at && s->listed_at >= s->term_since && s->listed_at >= e->doubt_since;
+}
+
+void jobs_list_after(struct scheduler *s, usec_t after)
+{
+	s->list_wanted = MAX_OF(s->list_wanted, after);
+	s->list_due = MIN_OF(s->list_due, MAX_OF(after, now_of(s)));
+	wake(s);
+}
+
+void jobs_forget(struct scheduler *s, struct known_job *j)
+{
+	struct entry *e = j->entry;
+
+	for (uint32_t i = 0; i < e->n_jobs; i++)
+		if (e->jobs[i] == j) {
+			memmove(&e->jobs[i], &e->jobs[i + 1], (e->n_jobs - i - 1) * sizeof(struct known_job *));
+			e->n_jobs--;
+			break;
+		}
+	if (e->terminate_job == j->p.id)
+		e->terminate_job = 0;
+	map_remove(&s->by_job, j->id_text);
+	free(j->node);
+	free(j->reason);
+	free(j->preemptor);
+	free(j);
+}
+
+static struct known_job *job_make(struct scheduler *s, struct entry *e, uint32_t id)
+{
+	struct known_job *j = NEW(struct known_job);
+	uint32_t at = e->n_jobs;
+
+	j->p.id = id;
+	j->p.hook_restarts = -1;
+	j->entry = e;
+	snprintf(j->id_text, sizeof(j->id_text), "%u", id);
+	map_put(&s->by_job, j->id_text, j);
+	e->jobs = mem_realloc_n(e->jobs, e->n_jobs + 1, sizeof(struct known_job *));
+	while (at > 0 && e->jobs[at - 1]->p.id > id) {
+		e->jobs[at] = e->jobs[at - 1];
+		at--;
+	}
+	e->jobs[at] = j;
+	e->n_jobs++;
+	return j;
+}
+
+struct known_job *jobs_submitted(struct scheduler *s, struct entry *e, uint32_t id, const char *excluded)
+{
+	struct known_job *j = jobs_get(s, id);
+
+	if (j)
+		return j;
+	j = job_make(s, e, id);
+	j->p.state = JOB_PENDING;
+	j->excluded = jobs_nodes_hash(s, excluded);
+	j->known_at = now_of(s);
+	return j;
+}
+
+static bool set_text(char **to, const char *from)
+{
+	if (str_eq(*to, from))
+		return false;
+	free(*to);
+	*to = mem_strdup(from);
+	return true;
+}
+
+/* A foreign job can have anything in its extra: ours also has the Pod's name. */
+static bool job_is_ours(struct scheduler *s, const struct job *job, struct extra_id *id)
+{
+	_cleanup_free_ char *name = NULL;
+
+	if (!job->extra || !extra_parse(job->extra, id))
+		return false;
+	for (uint32_t i = 0; i < s->rules.n_namespaces; i++)
+		if (str_eq(s->rules.namespaces[i], id->ns)) {
+			name = str_printf("%s.%s", id->ns, id->name);
+			return str_eq(job->name, name);
+		}
+	if (s->rules.n_namespaces)
+		return false;
+	name = str_printf("%s.%s", id->ns, id->name);
+	return str_eq(job->name, name);
+}
+
+struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
+{
+	struct known_job *j = jobs_get(s, job->id);
+	struct extra_id id;
+	struct entry *e;
+	struct placeholder_job was;
+	uint64_t excluded;
+	bool changed;
+
+	if (j && j->known_at > asked)
+		return j; /* what we know is newer */
+	if (!job_is_ours(s, job, &id)) {
+		if (j) { /* its extra was changed under us: it is no longer the Pod's */
+			e = j->entry;
+			log_warn("job %u lost the name of its Pod %s in its extra: someone changed it", job->id, e->key);
+			jobs_forget(s, j);
+			entry_dirty(s, e, 0);
+		}
+		return NULL;
+	}
+	e = entry_make(s, id.uid, id.ns, id.name);
+	if (!e)
+		return NULL;
+	if (j && j->entry != e) {
+		struct entry *other = j->entry;
+
+		jobs_forget(s, j);
+		entry_dirty(s, other, 0);
+		j = NULL;
+	}
+	if (!j)
+		j = job_make(s, e, job->id);
+	was = j->p;
+	excluded = jobs_nodes_hash(s, job->excluded);
+	j->p.state = job->state;
+	j->p.flags = job->flags;
+	j->p.restarts = job->restarts;
+	j->p.mark = id.mark;
+	j->p.mark_restarts = id.restarts;
+	j->p.launch_failed = job->prolog_failed;
+	changed = memcmp(&was, &j->p, sizeof(was)) != 0 || !j->known_at || excluded != j->excluded;
+	j->excluded = excluded;
+	j->known_at = asked;
+	changed |= set_text(&j->node, str_empty(job->nodes) ? NULL : job->nodes);
+	changed |= set_text(&j->reason, str_or(job->reason_detail, job->reason));
+	if (job_is_over(&j->p) && !j->p.over_since)
+		j->p.over_since = now_of(s);
+	if ((job_is_over(&j->p) || j->p.flags & JOBF_COMPLETING) && !e->ending_at)
+		e->ending_at = now_of(s);
+	if (j->p.state == JOB_PREEMPTED && was.state != JOB_PREEMPTED)
+		jobs_list_after(s, now_of(s)); /* who took its place? */
+	if (changed)
+		entry_dirty(s, e, 0);
+	return j;
+}
+
+/* ---- one job ---- */
+
+struct load {
+	struct scheduler *s;
+	uint32_t id;
+	uint64_t term;
+};
+
+static void job_loaded(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+	struct known_job *j = jobs_get(s, l->id);
+	struct entry *e = j ? j->entry : NULL;
+	bool again = j && j->load_again;
+
+	if (j)
+		j->loading = j->load_again = false;
+	if (l->term != s->term)
+		return;
+	if (r->outcome == SLURM_OK && r->n) {
+		jobs_learn(s, &r->jobs[0], r->asked);
+	} else if (r->outcome == SLURM_GONE && j && j->known_at <= r->asked) {
+		jobs_forget(s, j);
+		entry_dirty(s, e, 0);
+	} else if (r->outcome == SLURM_RETRY) {
+		s->states_due = MIN_OF(s->states_due, usec_add(now_of(s), RETRY_BASE));
+	}
+	if (again)
+		jobs_load_one(s, l->id);
+	wake(s);
+}
+
+void jobs_load_one(struct scheduler *s, uint32_t id)
+{
+	struct known_job *j = jobs_get(s, id);
+	struct load *l;
+
+	if (j && j->loading) {
+		j->load_again = true;
+		return;
+	}
+	if (j)
+		j->loading = true;
+	l = NEW(struct load);
+	*l = (struct load) { s, id, s->term };
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = id }, job_loaded, l);
+}
+
+/* ---- all jobs ---- */
+
+static bool has_node(const char *nodes, const char *node)
+{
+	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
+
+	return !str_empty(nodes) && hostlist_parse(&h, nodes, NULL) == 0 && hostlist_has(&h, node);
+}
+
+/* Slurm does not tell who took the place of a preempted job. It is the one that started there right then; or, while the Pod
+ * is still in its way, the first in the queue of another partition or QOS. */
+static const struct job *preemptor_of(const struct job *lost, const char *node, const struct slurm_result *r)
+{
+	const struct job *best = NULL;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct job *o = &r->jobs[i];
+		bool waits = o->state == JOB_PENDING && !(str_eq(o->partition, lost->partition) && str_eq(o->qos, lost->qos));
+
+		if (o->id == lost->id)
+			continue;
+		if (o->state == JOB_RUNNING && o->started + 2 * USEC_SEC >= lost->ended && has_node(o->nodes, node)) {
+			if (!best || best->state != JOB_RUNNING || o->started > best->started)
+				best = o;
+		} else if (waits && (!best || (best->state == JOB_PENDING && o->priority > best->priority)))
+			best = o;
+	}
+	return best;
+}
+
+static void find_preemptors(struct scheduler *s, const struct slurm_result *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct known_job *j = jobs_get(s, r->jobs[i].id);
+		const struct job *taker;
+
+		if (!j || j->p.state != JOB_PREEMPTED || j->preemptor || !j->node)
+			continue;
+		taker = preemptor_of(&r->jobs[i], j->node, r);
+		if (!taker)
+			continue;
+		j->preemptor = str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"), str_or(taker->user, "?"));
+		entry_dirty(s, j->entry, 0);
+	}
+}
+
+static void jobs_listed(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+	struct known_job *j;
+	usec_t now = now_of(s);
+	size_t i = 0;
+
+	if (l->term != s->term) {
+		s->listing = false;
+		return;
+	}
+	s->listing = false;
+	if (r->outcome != SLURM_OK) {
+		s->list_due = usec_add(now, backoff_span(&s->rng, s->list_failures++, RETRY_BASE, RETRY_MAX));
+		log_debug("cannot list Slurm's jobs: %s", r->message);
+		wake(s);
+		return;
+	}
+	s->list_failures = 0;
+	for (uint32_t n = 0; n < r->n; n++)
+		jobs_learn(s, &r->jobs[n], r->asked);
+	while ((j = map_next(&s->by_job, &i))) {
+		struct entry *e = j->entry;
+
+		if (j->known_at < r->asked) { /* not in the list, and it is newer than what we knew */
+			jobs_forget(s, j);
+			entry_dirty(s, e, 0);
+		}
+	}
+	find_preemptors(s, r);
+	if (!s->listed_at)
+		log_info("Slurm has %u jobs, %zu of them stand for Pods", r->n, map_count(&s->by_job));
+	s->listed_at = r->asked;
+	s->list_due = usec_add(now, MAX_OF(LIST_SPAN, LIST_SHARE * (now - r->asked)));
+	if (s->list_wanted > r->asked)
+		s->list_due = s->list_wanted;
+	else
+		s->list_wanted = 0;
+	for (i = 0; i < s->by_uid.n_entries; i++)
+		if (s->by_uid.entries[i].key) {
+			struct entry *e = s->by_uid.entries[i].value;
+
+			if (e->doubt_since && e->doubt_since <= r->asked)
+				entry_dirty(s, e, 0);
+		}
+	wake(s);
+}
+
+/* ---- states of all ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct job_brief *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void states_told(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+	usec_t now = now_of(s), cost = now - r->asked;
+	struct known_job *j;
+	size_t i = 0;
+
+	s->asking_states = false;
+	if (l->term != s->term)
+		return;
+	if (r->outcome != SLURM_OK) {
+		s->states_due = usec_add(now, backoff_span(&s->rng, s->states_failures++, RETRY_BASE, RETRY_MAX));
+		wake(s);
+		return;
+	}
+	s->states_failures = 0;
+	qsort(r->states, r->n, sizeof(*r->states), by_id);
+	while ((j = map_next(&s->by_job, &i))) {
+		const struct job_brief *b = bsearch(&(struct job_brief) { .id = j->p.id }, r->states, r->n, sizeof(*b), by_id);
+		struct entry *e = j->entry;
+
+		if (j->known_at > r->asked)
+			continue;
+		if (!b) {
+			jobs_forget(s, j);
+			entry_dirty(s, e, 0);
+		} else if (b->state != j->p.state || b->flags != j->p.flags) {
+			jobs_load_one(s, j->p.id);
+		}
+	}
+	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->o.poll_min, STATES_SHARE * cost), s->o.poll_max));
+	wake(s);
+}
+
+/* Something happened to a job of ours: one of those that changed in the states. */
+void jobs_ring(void *arg)
+{
+	struct scheduler *s = arg;
+
+	s->states_due = MIN_OF(s->states_due, usec_add(now_of(s), RING_PAUSE));
+	wake(s);
+}
+
+/* ---- settings of the controller ---- */
+
+static void conf_told(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+	usec_t theirs;
+
+	s->asking_conf = false;
+	if (r->outcome != SLURM_OK) {
+		s->conf_due = usec_add(now_of(s), 5 * USEC_SEC);
+		wake(s);
+		return;
+	}
+	s->conf_due = usec_add(now_of(s), CONF_SPAN);
+	theirs = (usec_t)r->conf->kill_wait_s * USEC_SEC;
+	if (!s->o.kill_wait_given) {
+		if (s->rules.kill_wait != theirs)
+			log_info("Slurm's KillWait is %u s", r->conf->kill_wait_s);
+		s->rules.kill_wait = theirs;
+	} else if (s->rules.kill_wait != theirs && !s->told_kill_wait) {
+		s->told_kill_wait = true;
+		log_warn("--slurm-kill-wait is %lld s, but Slurm's KillWait is %u s: Pods may be killed before they are gone, or refused "
+		         "without need",
+		         (long long)(s->rules.kill_wait / USEC_SEC), r->conf->kill_wait_s);
+	}
+}
+
+/* ---- when to ask ---- */
+
+static void ask(struct scheduler *s, enum slurm_verb verb, slurm_done done)
+{
+	struct load *l = NEW(struct load);
+
+	*l = (struct load) { s, 0, s->term };
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = verb }, done, l);
+}
+
+void jobs_step(struct scheduler *s, usec_t now)
+{
+	if (!s->asking_conf && now >= s->conf_due) {
+		s->asking_conf = true;
+		ask(s, SLURM_LOAD_CONF, conf_told);
+	}
+	if (!s->listing && now >= s->list_due) {
+		s->listing = true;
+		ask(s, SLURM_LOAD_JOBS, jobs_listed);
+	}
+	if (!s->asking_states && now >= s->states_due && s->listed_at && map_count(&s->by_job)) {
+		s->asking_states = true;
+		ask(s, SLURM_LOAD_JOB_STATES, states_told);
+	}
+}
+
+usec_t jobs_next(const struct scheduler *s)
+{
+	usec_t next = s->asking_conf ? USEC_NEVER : s->conf_due;
+
+	if (!s->listing)
+		next = MIN_OF(next, s->list_due);
+	if (!s->asking_states && s->listed_at && map_count(&s->by_job))
+		next = MIN_OF(next, s->states_due);
+	return next;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Slurm's nodes with the Kubernetes Nodes behind them. The join: a NodeSet Pod (label nodeset) has the Slurm node's name and
+ * runs on the Kubernetes Node. Slurm's nodes are listed now and then; Pods and Nodes come from the stores. A Slurm node
+ * without a NodeSet Pod on a Node cannot run Pods, and so is excluded like every other that does not fit.
+ *
+ * Feasibility is worked out once for all Pods that ask for the same, and again when a Node changed in a way that matters.
+ */
+#include "scheduler/inside.h"
+
+#include <stdio.h>
+
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "policy/hold.h"
+
+#define NODES_SPAN (5 * USEC_SEC)
+#define NODES_SHARE 100
+#define RETRY_SPAN (2 * USEC_SEC)
+#define SPREAD (200 * USEC_MSEC) /* a change of Nodes is looked at by all waiting Pods, together */
+#define SHARED_MAX 1024          /* kinds of Pods whose feasibility is kept */
+
+struct nodeset_pod { /* a Pod that runs slurmd */
+	char *name, *node, *key;
+};
+
+struct shared {
+	char *key;
+	struct feasible f;
+};
+
+struct places {
+	struct scheduler *s;
+	struct map nodeset_pods; /* by Slurm node name */
+	struct map by_kube_node; /* the same, by the Node's name */
+	/* Slurm's nodes, as last listed */
+	void *block;
+	struct snode *snodes;
+	uint32_t n_snodes;
+	struct map by_name; /* struct snode */
+	usec_t as_of, due, known_at;
+	bool asking, known;
+	/* joined */
+	struct place *list;
+	size_t n_list;
+	bool stale; /* the list, and all that was worked out from it */
+	usec_t tell_at; /* when waiting Pods are told; USEC_NEVER = nothing to tell */
+	struct map shared;
+	struct feasible one; /* of the last Pod whose result is not shared */
+};
+
+/* ---- the join ---- */
+
+static void pods_look_again(struct places *p)
+{
+	p->stale = true;
+	p->tell_at = MIN_OF(p->tell_at, usec_add(now_of(p->s), SPREAD));
+	wake(p->s);
+}
+
+static void nodeset_pod_free(struct places *p, struct nodeset_pod *n)
+{
+	if (!n)
+		return;
+	if (map_get(&p->by_kube_node, n->node) == n)
+		map_remove(&p->by_kube_node, n->node);
+	free(n->name);
+	free(n->node);
+	free(n->key);
+	free(n);
+}
+
+static void nodeset_pod_changed(void *arg, enum store_event event, const void *was, const void *is)
+{
+	struct places *p = arg;
+	const struct pod *pod = is ? is : was;
+	const char *label = pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET);
+	char key[STORE_KEY_MAX];
+	struct nodeset_pod *n = map_get(&p->nodeset_pods, pod->meta.name);
+	bool here;
+
+	(void)event;
+	if (!label && !n)
+		return;
+	meta_key(&pod->meta, key);
+	here = is && label && !str_empty(pod->node_name) && !pod_is_over(pod);
+	if (n && !str_eq(n->key, key) && !here)
+		return; /* another namespace's Pod of that name */
+	if (n && here && str_eq(n->node, pod->node_name) && str_eq(n->key, key))
+		return;
+	if (n) {
+		map_remove(&p->nodeset_pods, n->name);
+		nodeset_pod_free(p, n);
+	}
+	if (here) {
+		n = NEW(struct nodeset_pod);
+		n->name = mem_strdup(pod->meta.name);
+		n->node = mem_strdup(pod->node_name);
+		n->key = mem_strdup(key);
+		map_put(&p->nodeset_pods, n->name, n);
+		map_put(&p->by_kube_node, n->node, n);
+	}
+	pods_look_again(p);
+}
+
+static bool same_pairs(const struct pair *a, uint32_t n, const struct pair *b, uint32_t m)
+{
+	if (n != m)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!str_eq(a[i].key, b[i].key) || !str_eq(a[i].value, b[i].value))
+			return false;
+	return true;
+}
+
+/* Whether a Node differs in what feasibility depends on; heartbeats do not. */
+static bool node_is_same(const struct knode *a, const struct knode *b)
+{
+	if (a->unschedulable != b->unschedulable || a->n_taints != b->n_taints || a->n_allocatable != b->n_allocatable)
+		return false;
+	for (uint32_t i = 0; i < a->n_taints; i++)
+		if (!str_eq(a->taints[i].key, b->taints[i].key) || !str_eq(a->taints[i].value, b->taints[i].value) ||
+		    a->taints[i].effect != b->taints[i].effect)
+			return false;
+	for (uint32_t i = 0; i < a->n_allocatable; i++)
+		if (!str_eq(a->allocatable[i].name, b->allocatable[i].name) ||
+		    a->allocatable[i].milli != b->allocatable[i].milli)
+			return false;
+	return same_pairs(a->meta.labels, a->meta.n_labels, b->meta.labels, b->meta.n_labels);
+}
+
+static void node_changed(void *arg, enum store_event event, const void *was, const void *is)
+{
+	struct places *p = arg;
+
+	(void)event;
+	if (was && is && node_is_same(was, is)) {
+		p->stale = true; /* pointers only */
+		return;
+	}
+	pods_look_again(p);
+}
+
+const char *places_kube_node(const struct scheduler *s, const char *slurm_node)
+{
+	const struct nodeset_pod *n = slurm_node ? map_get(&s->places->nodeset_pods, slurm_node) : NULL;
+
+	return n ? n->node : NULL;
+}
+
+const char *places_slurm_node(const struct scheduler *s, const char *kube_node)
+{
+	const struct nodeset_pod *n = kube_node ? map_get(&s->places->by_kube_node, kube_node) : NULL;
+
+	return n ? n->name : NULL;
+}
+
+static struct place place_of(const struct places *p, const char *slurm_node)
+{
+	const char *node = places_kube_node(p->s, slurm_node);
+
+	return (struct place) { .slurm_node = slurm_node,
+		                .node_name = node,
+		                .node = node ? store_get(p->s->nodes, NULL, node) : NULL };
+}
+
+static void forget_shared(struct places *p)
+{
+	struct shared *f;
+	size_t i = 0;
+
+	while ((f = map_next(&p->shared, &i))) {
+		map_remove(&p->shared, f->key);
+		feasible_done(&f->f);
+		free(f->key);
+		free(f);
+	}
+	map_done(&p->shared);
+}
+
+static void refresh(struct places *p)
+{
+	if (!p->stale)
+		return;
+	p->stale = false;
+	forget_shared(p);
+	p->list = mem_realloc_n(p->list, p->n_snodes + 1u, sizeof(*p->list));
+	p->n_list = 0;
+	for (uint32_t i = 0; i < p->n_snodes; i++)
+		if (p->snodes[i].name && p->snodes[i].state != NODE_FUTURE)
+			p->list[p->n_list++] = place_of(p, p->snodes[i].name);
+}
+
+/* ---- what fits ---- */
+
+const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod)
+{
+	struct places *p = s->places;
+	struct shared *f;
+	struct buf key = BUF(FEASIBLE_KEY_MAX);
+
+	if (!p->known)
+		return NULL;
+	refresh(p);
+	feasible_key(pod, NULL, &key);
+	if (pod->n_volumes || key.error || map_count(&p->shared) >= SHARED_MAX) {
+		buf_done(&key);
+		feasible_done(&p->one);
+		feasible_make(pod, p->list, p->n_list, NULL, &s->rules, &p->one);
+		return &p->one;
+	}
+	f = map_get(&p->shared, buf_text(&key));
+	if (!f) {
+		f = NEW(struct shared);
+		feasible_make(pod, p->list, p->n_list, NULL, &s->rules, &f->f);
+		f->key = buf_take(&key);
+		map_put(&p->shared, f->key, f);
+	}
+	buf_done(&key);
+	return &f->f;
+}
+
+/* Avoided for a while, and still known to Slurm: a name it does not know would spoil the job. */
+static bool is_avoided(struct scheduler *s, const struct avoided *a)
+{
+	return a->node && now_of(s) < a->until && map_get(&s->places->by_name, a->node);
+}
+
+char *places_excluded(struct scheduler *s, struct entry *e, const struct feasible *f, const struct wishes *w)
+{
+	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
+	_cleanup_buf_ struct buf text = BUF(4u << 20);
+	bool avoids = false;
+
+	if (!f)
+		return NULL;
+	for (size_t i = 0; i < AVOID_MAX; i++)
+		avoids |= is_avoided(s, &e->avoid[i]);
+	if ((!avoids && !w->excluded_nodes) || hostlist_parse(&h, f->excluded, NULL) < 0)
+		return mem_strdup(f->excluded);
+	for (size_t i = 0; i < AVOID_MAX; i++)
+		if (is_avoided(s, &e->avoid[i]))
+			hostlist_add(&h, e->avoid[i].node);
+	hostlist_sort_unique(&h);
+	if (h.n >= s->places->n_list) { /* nothing would be left: better to try one again */
+		hostlist_done(&h);
+		h = HOSTLIST_INIT;
+		(void)hostlist_parse(&h, f->excluded, NULL);
+	}
+	if (hostlist_parse(&h, w->excluded_nodes, NULL) < 0)
+		return mem_strdup(f->excluded);
+	hostlist_sort_unique(&h);
+	hostlist_format(&h, &text);
+	return buf_take(&text);
+}
+
+void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node)
+{
+	struct avoided *oldest = &e->avoid[0];
+
+	if (str_empty(slurm_node))
+		return;
+	for (size_t i = 0; i < AVOID_MAX; i++) {
+		if (str_eq(e->avoid[i].node, slurm_node)) {
+			oldest = &e->avoid[i];
+			break;
+		}
+		if (e->avoid[i].until < oldest->until)
+			oldest = &e->avoid[i];
+	}
+	free(oldest->node);
+	oldest->node = mem_strdup(slurm_node);
+	oldest->until = usec_add(now_of(s), AVOID_SPAN);
+}
+
+static void set_placing(struct entry *e, enum placing what, const char *why, usec_t now)
+{
+	if (what != PLACE_WAIT || e->placing != PLACE_WAIT)
+		e->placing_since = now;
+	e->placing = (uint8_t)what;
+	free(e->place_why);
+	e->place_why = mem_strdup(why);
+}
+
+void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct known_job *j)
+{
+	usec_t now = now_of(s);
+	const struct pod **on_node = NULL;
+	struct store_cursor cursor = { 0 };
+	struct place place;
+	char why[FIT_WHY_MAX] = "";
+	const struct pod *other;
+	enum misfit misfit;
+	size_t n = 0;
+
+	if (!j || !j->node || !pod) {
+		set_placing(e, PLACE_UNKNOWN, NULL, now);
+		return;
+	}
+	place = place_of(s->places, j->node);
+	if (!place.node_name) {
+		set_placing(e, PLACE_BAD, "no NodeSet Pod of that name runs on any Node", now);
+		return;
+	}
+	on_node = mem_alloc_n(store_find_count(s->pods, POD_BY_NODE, place.node_name) + 1, sizeof(*on_node));
+	while ((other = store_find(s->pods, POD_BY_NODE, place.node_name, &cursor)))
+		on_node[n++] = other;
+	misfit = fits_now(pod, &place, NULL, on_node, n, &s->rules, why);
+	free(on_node);
+	set_placing(e, misfit == FIT_OK ? PLACE_OK : PLACE_BAD, misfit == FIT_OK ? NULL : why, now);
+}
+
+/* ---- Slurm's nodes ---- */
+
+static void nodes_told(void *arg, struct slurm_result *r)
+{
+	struct places *p = arg;
+	usec_t now = now_of(p->s);
+	bool changed;
+
+	p->asking = false;
+	if (r->outcome == SLURM_UNCHANGED) {
+		p->due = usec_add(now, MAX_OF(NODES_SPAN, NODES_SHARE * (now - r->asked)));
+		p->known_at = r->asked;
+		wake(p->s);
+		return;
+	}
+	if (r->outcome != SLURM_OK) {
+		p->due = usec_add(now, RETRY_SPAN);
+		wake(p->s);
+		return;
+	}
+	changed = !p->known || r->n != p->n_snodes;
+	for (uint32_t i = 0; i < r->n && !changed; i++)
+		changed = !str_eq(r->nodes[i].name, p->snodes[i].name) || (r->nodes[i].state == NODE_FUTURE) != (p->snodes[i].state == NODE_FUTURE);
+	map_done(&p->by_name);
+	p->by_name = MAP_INIT;
+	free(p->block);
+	p->block = TAKE_PTR(r->block);
+	p->snodes = r->nodes;
+	p->n_snodes = r->n;
+	p->as_of = r->as_of;
+	p->known_at = r->asked;
+	p->known = true;
+	p->stale = true; /* names point into the block */
+	for (uint32_t i = 0; i < p->n_snodes; i++)
+		if (p->snodes[i].name)
+			map_put(&p->by_name, p->snodes[i].name, &p->snodes[i]);
+	p->due = usec_add(now, MAX_OF(NODES_SPAN, NODES_SHARE * (now - r->asked)));
+	if (changed)
+		pods_look_again(p);
+	wake(p->s);
+}
+
+/* ---- nodes that a Pod without a job holds ---- */
+
+struct hold_op {
+	struct scheduler *s;
+	char *node;
+	void (*done)(void *arg, bool ok, const char *why);
+	void *arg;
+};
+
+static void hold_changed(void *arg, struct slurm_result *r)
+{
+	struct hold_op *op = arg;
+
+	if (r->outcome != SLURM_OK)
+		log_warn("node %s: %s", op->node, r->message);
+	op->s->places->due = 0; /* see what came of it */
+	wake(op->s);
+	if (op->done)
+		op->done(op->arg, r->outcome == SLURM_OK, r->message);
+	free(op->node);
+	free(op);
+}
+
+static void hold_change(struct hold_op *op, enum hold what)
+{
+	const struct node_change change = { .what = what == HOLD_DRAIN ? NODE_CHANGE_DRAIN : NODE_CHANGE_UNDRAIN,
+		                            .reason = what == HOLD_DRAIN ? DRAIN_REASON : NULL };
+
+	log_warn("node %s: %s", op->node, what == HOLD_DRAIN ? "drained: " DRAIN_REASON : "undrained: its Pod is gone");
+	if (what == HOLD_DRAIN)
+		count(op->s, COUNT_DRAINED);
+	op->s->o.slurm->ops->call(op->s->o.slurm,
+	                          &(struct slurm_request) { .verb = SLURM_CHANGE_NODE, .node = op->node, .node_change = &change },
+	                          hold_changed, op);
+}
+
+/* Whether a Pod of ours is there that Slurm does not know of, or that does not go away. Not knowing counts as yes: a drain
+ * too many can be seen and lifted, a job on top of a Pod cannot be undone. */
+static bool node_is_held(struct scheduler *s, const char *slurm_node)
+{
+	const char *node = places_kube_node(s, slurm_node);
+	struct store_cursor cursor = { 0 };
+	const struct pod *pod;
+
+	if (!node)
+		return true;
+	while ((pod = store_find(s->pods, POD_BY_NODE, node, &cursor))) {
+		const struct entry *e;
+
+		if (!pod_in_scope(s, pod) || pod_is_over(pod))
+			continue;
+		e = entry_get(s, pod->meta.uid);
+		if (pod->meta.deletion || (e && e->hold_node))
+			return true;
+	}
+	return false;
+}
+
+/* The node as it is this very moment: a person may have drained it meanwhile, and that stays. */
+static void hold_look(void *arg, struct slurm_result *r)
+{
+	struct hold_op *op = arg;
+	enum hold what;
+
+	if (r->outcome != SLURM_OK || r->n == 0) {
+		if (op->done)
+			op->done(op->arg, false, r->message);
+		free(op->node);
+		free(op);
+		return;
+	}
+	what = hold_decide(op->done || node_is_held(op->s, op->node), &r->nodes[0], DRAIN_REASON);
+	if (what == HOLD_LEAVE) {
+		if (op->done)
+			op->done(op->arg, true, "");
+		free(op->node);
+		free(op);
+		return;
+	}
+	hold_change(op, what);
+}
+
+void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg)
+{
+	struct hold_op *op = NEW(struct hold_op);
+
+	*op = (struct hold_op) { s, mem_strdup(slurm_node), done, arg };
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODE, .node = op->node }, hold_look, op);
+}
+
+void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost)
+{
+	const char *node = pod && lost && pod->node_name ? places_slurm_node(s, pod->node_name) : NULL;
+
+	if (node && !e->hold_node) {
+		e->hold_node = mem_strdup(node);
+		places_drain(s, node, NULL, NULL);
+	} else if (e->hold_node && (!pod || pod_is_over(pod))) {
+		_cleanup_free_ char *was = TAKE_PTR(e->hold_node);
+
+		places_drain(s, was, NULL, NULL);
+	}
+}
+
+/* Nodes that carry our drain, or should: looked at with every list of nodes. */
+static void check_holds(struct places *p)
+{
+	for (uint32_t i = 0; i < p->n_snodes; i++) {
+		const struct snode *n = &p->snodes[i];
+
+		if (n->name && (n->flags & NODEF_DRAIN) && str_eq(n->reason, DRAIN_REASON) && !node_is_held(p->s, n->name))
+			places_drain(p->s, n->name, NULL, NULL);
+	}
+}
+
+/* ---- */
+
+void places_step(struct scheduler *s, usec_t now)
+{
+	struct places *p = s->places;
+
+	if (!p->asking && now >= p->due) {
+		p->asking = true;
+		if (p->known && store_synced(s->pods) && s->listed_at)
+			check_holds(p);
+		s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODES, .since = p->as_of },
+		                      nodes_told, p);
+	}
+	if (now >= p->tell_at) {
+		struct entry *e;
+		size_t i = 0;
+
+		p->tell_at = USEC_NEVER;
+		while ((e = map_next(&s->by_uid, &i))) {
+			const struct pod *pod = entry_pod(s, e);
+
+			if (pod && !pod->node_name)
+				entry_dirty(s, e, 0);
+		}
+	}
+}
+
+usec_t places_next(const struct scheduler *s)
+{
+	return MIN_OF(s->places->asking ? USEC_NEVER : s->places->due, s->places->tell_at);
+}
+
+bool places_known(const struct scheduler *s)
+{
+	return s->places->known;
+}
+
+struct places *places_new(struct scheduler *s)
+{
+	struct places *p = NEW(struct places);
+
+	p->s = s;
+	p->stale = true;
+	p->tell_at = USEC_NEVER;
+	store_listen(s->pods, nodeset_pod_changed, p);
+	store_listen(s->nodes, node_changed, p);
+	return p;
+}
+
+void places_free(struct places *p)
+{
+	struct nodeset_pod *n;
+	size_t i = 0;
+
+	if (!p)
+		return;
+	forget_shared(p);
+	feasible_done(&p->one);
+	while ((n = map_next(&p->nodeset_pods, &i))) {
+		map_remove(&p->nodeset_pods, n->name);
+		nodeset_pod_free(p, n);
+	}
+	map_done(&p->nodeset_pods);
+	map_done(&p->by_kube_node);
+	map_done(&p->by_name);
+	free(p->list);
+	free(p->block);
+	free(p);
+}
