@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/args.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +70,7 @@ static bool is_set(const struct arg *a)
 	return a->set_by_flag || a->set_by_config;
 }
 
-static int set_value(struct arg *a, const char *text, const char *where, struct err *err)
+static int check_text(const char *text, const char *where, struct err *err)
 {
 	size_t len = strlen(text);
 
@@ -78,6 +79,107 @@ static int set_value(struct arg *a, const char *text, const char *where, struct 
 		               ARG_TEXT_MAX);
 	if (str_has_control(text, len) || !str_is_utf8(text, len))
 		return err_set(err, -EINVAL, "%s: the value has control characters or is no UTF-8", where);
+	return 0;
+}
+
+/* What is set takes the place of the default; what is set again is added. */
+
+static void drop_items(struct arg *a)
+{
+	struct arg_list *list = a->value;
+	struct arg_map *map = a->value;
+
+	if (a->type == ARG_LIST) {
+		for (size_t i = 0; i < list->n; i++)
+			free((char *)(uintptr_t)list->items[i]);
+		free(list->items);
+		*list = (struct arg_list) { 0 };
+	} else {
+		for (size_t i = 0; i < map->n; i++) {
+			free((char *)(uintptr_t)map->items[i].key);
+			free((char *)(uintptr_t)map->items[i].value);
+		}
+		free(map->items);
+		*map = (struct arg_map) { 0 };
+	}
+}
+
+static int add_to_list(struct arg_list *list, const char *text, const char *where, struct err *err)
+{
+	if (list->n == ARG_ITEMS_MAX)
+		return err_set(err, -E2BIG, "%s: more than %d elements", where, ARG_ITEMS_MAX);
+	list->items = mem_realloc_n(list->items, list->n + 1, sizeof(*list->items));
+	list->items[list->n++] = mem_strdup(text);
+	return 0;
+}
+
+static int add_to_map(struct arg_map *map, const char *key, const char *text, const char *where, struct err *err)
+{
+	if (map->n == ARG_ITEMS_MAX)
+		return err_set(err, -E2BIG, "%s: more than %d elements", where, ARG_ITEMS_MAX);
+	for (size_t i = 0; i < map->n; i++)
+		if (str_eq(map->items[i].key, key))
+			return err_set(err, -EINVAL, "%s: '%.40s' is there twice", where, key);
+	map->items = mem_realloc_n(map->items, map->n + 1, sizeof(*map->items));
+	map->items[map->n++] = (struct arg_pair) { mem_strdup(key), mem_strdup(text) };
+	return 0;
+}
+
+struct items { /* while a text is taken apart */
+	struct arg *a;
+	const char *where;
+	struct err *err;
+	int r;
+};
+
+static void add_item(void *arg, const char *s, size_t len)
+{
+	struct items *i = arg;
+	_cleanup_free_ char *item = mem_strndup(s, len);
+	char *value;
+
+	if (i->r < 0)
+		return;
+	if (i->a->type == ARG_LIST) {
+		i->r = add_to_list(i->a->value, item, i->where, i->err);
+		return;
+	}
+	value = strchr(item, '=');
+	if (!value || value == item) {
+		i->r = err_set(i->err, -EINVAL, "%s: '%.40s' is no KEY=VALUE", i->where, item);
+		return;
+	}
+	*value++ = 0;
+	i->r = add_to_map(i->a->value, item, value, i->where, i->err);
+}
+
+static void begin_items(struct arg *a)
+{
+	if (is_set(a))
+		return;
+	if (a->type == ARG_LIST)
+		*(struct arg_list *)a->value = (struct arg_list) { 0 };
+	else
+		*(struct arg_map *)a->value = (struct arg_map) { 0 };
+}
+
+static int set_items(struct arg *a, const char *text, const char *where, struct err *err)
+{
+	struct items items = { a, where, err, 0 };
+
+	begin_items(a);
+	str_each(text, ',', add_item, &items);
+	if (items.r < 0 && !is_set(a))
+		drop_items(a);
+	return items.r;
+}
+
+static int set_value(struct arg *a, const char *text, const char *where, struct err *err)
+{
+	int r = check_text(text, where, err);
+
+	if (r < 0)
+		return r;
 	switch (a->type) {
 	case ARG_BOOL: return set_bool(a, text, where, err);
 	case ARG_INT: return set_int(a, text, where, err);
@@ -88,6 +190,8 @@ static int set_value(struct arg *a, const char *text, const char *where, struct 
 			free(*(char **)a->value);
 		*(char **)a->value = mem_strdup(text);
 		return 0;
+	case ARG_LIST:
+	case ARG_MAP: return set_items(a, text, where, err);
 	}
 	return -EINVAL;
 }
@@ -134,6 +238,8 @@ int args_parse(struct arg *args, size_t n, int argc, char **argv, char ***ret_re
 			value = argv[i];
 		else
 			return err_set(err, -EINVAL, "%s needs a value", where);
+		if ((a->type == ARG_LIST || a->type == ARG_MAP) && a->set_by_config && !a->set_by_flag)
+			drop_items(a);
 		r = set_value(a, value, where, err);
 		if (r < 0)
 			return r;
@@ -146,30 +252,87 @@ int args_parse(struct arg *args, size_t n, int argc, char **argv, char ***ret_re
 	return 0;
 }
 
+const struct arg *args_find_config(const struct arg *args, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (args[i].config && str_eq(args[i].config, key))
+			return &args[i];
+	return NULL;
+}
+
+bool args_has_section(const struct arg *args, size_t n, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (size_t i = 0; i < n; i++)
+		if (args[i].config && str_starts(args[i].config, key) && args[i].config[len] == '.')
+			return true;
+	return false;
+}
+
 int args_set_config(struct arg *args, size_t n, const char *key, const char *text, const char *where, struct err *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		int r;
+	struct arg *a = (struct arg *)(uintptr_t)args_find_config(args, n, key);
+	int r;
 
-		if (!str_eq(args[i].config, key))
-			continue;
-		if (args[i].set_by_flag)
-			return 0;
-		r = set_value(&args[i], text, where, err);
-		if (r == 0)
-			args[i].set_by_config = true;
+	if (!a)
+		return err_set(err, -ENOENT, "%s: there is no such setting", where);
+	if (a->set_by_flag)
+		return 0;
+	r = set_value(a, text, where, err);
+	if (r == 0)
+		a->set_by_config = true;
+	return r;
+}
+
+int args_add_config(struct arg *args, size_t n, const char *key, const char *entry, const char *text, const char *where,
+                    struct err *err)
+{
+	struct arg *a = (struct arg *)(uintptr_t)args_find_config(args, n, key);
+	int r;
+
+	if (!a)
+		return err_set(err, -ENOENT, "%s: there is no such setting", where);
+	assert(a->type == (entry ? ARG_MAP : ARG_LIST));
+	if (a->set_by_flag)
+		return 0;
+	r = check_text(text, where, err);
+	if (r == 0 && entry)
+		r = check_text(entry, where, err);
+	if (r < 0)
 		return r;
-	}
-	return err_set(err, -ENOENT, "%s: there is no such setting", where);
+	begin_items(a);
+	a->set_by_config = true;
+	if (entry)
+		return add_to_map(a->value, entry, text, where, err);
+	return add_to_list(a->value, text, where, err);
 }
 
 static const char *unit_of(const struct arg *a)
 {
 	static const char *const units[] = {
-		[ARG_BOOL] = "", [ARG_INT] = "N", [ARG_STRING] = "TEXT", [ARG_DURATION] = "DURATION", [ARG_CHOICE] = ""
+		[ARG_BOOL] = "",   [ARG_INT] = "N",     [ARG_STRING] = "TEXT",      [ARG_DURATION] = "DURATION",
+		[ARG_CHOICE] = "", [ARG_LIST] = "LIST", [ARG_MAP] = "KEY=VALUE,..."
 	};
 
 	return a->unit ? a->unit : units[a->type];
+}
+
+static void add_default_items(const struct arg *a, struct buf *out)
+{
+	const struct arg_list *list = a->value;
+	const struct arg_map *map = a->value;
+	size_t n = a->type == ARG_LIST ? list->n : map->n;
+
+	for (size_t i = 0; i < n; i++) {
+		buf_add_str(out, i ? "," : " (default: ");
+		if (a->type == ARG_LIST)
+			buf_add_str(out, list->items[i]);
+		else
+			buf_printf(out, "%s=%s", map->items[i].key, map->items[i].value);
+	}
+	if (n)
+		buf_add_char(out, ')');
 }
 
 static void add_default(const struct arg *a, struct buf *out)
@@ -187,6 +350,8 @@ static void add_default(const struct arg *a, struct buf *out)
 		if (!str_empty(*(char **)a->value))
 			buf_printf(out, " (default: %s)", *(char **)a->value);
 		break;
+	case ARG_LIST:
+	case ARG_MAP: add_default_items(a, out); break;
 	}
 }
 
@@ -241,10 +406,14 @@ void args_help(const struct arg *args, size_t n, struct buf *out)
 
 void args_done(struct arg *args, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (args[i].type == ARG_STRING && is_set(&args[i])) {
+	for (size_t i = 0; i < n; i++) {
+		if (!is_set(&args[i]))
+			continue;
+		if (args[i].type == ARG_STRING) {
 			free(*(char **)args[i].value);
 			*(char **)args[i].value = NULL;
-			args[i].set_by_flag = args[i].set_by_config = false;
-		}
+		} else if (args[i].type == ARG_LIST || args[i].type == ARG_MAP)
+			drop_items(&args[i]);
+		args[i].set_by_flag = args[i].set_by_config = false;
+	}
 }

@@ -322,8 +322,170 @@ static void test_help_wraps_and_never_runs_over_its_width(void **state)
 	assert_non_null(strstr(buf_text(&out), "(default: epsilon)"));
 }
 
+/* Lists and maps */
+
+struct lists {
+	const char *by_default[1];
+	struct arg_list names;
+	struct arg_map types;
+	struct arg args[2];
+};
+
+static void lists_init(struct lists *l)
+{
+	*l = (struct lists) { .by_default = { "nvidia.com/gpu" } };
+	l->names = (struct arg_list) { l->by_default, 1 };
+	memcpy(l->args,
+	       (struct arg[2]) {
+	               { .flag = "names", .config = "s.names", .type = ARG_LIST, .value = &l->names, .help = "Names." },
+	               { .flag = "types",
+	                 .config = "s.types",
+	                 .type = ARG_MAP,
+	                 .value = &l->types,
+	                 .help = "Types." } },
+	       sizeof(l->args));
+}
+
+static int parse_lists(struct lists *l, char **argv, struct err *err)
+{
+	char **rest;
+	int argc = 0, n_rest;
+
+	while (argv[argc])
+		argc++;
+	return args_parse(l->args, ARRAY_LEN(l->args), argc, argv, &rest, &n_rest, err);
+}
+
+static void test_lists_and_maps_take_the_place_of_their_default_and_grow_when_given_again(void **state)
+{
+	struct lists l;
+	struct err err = { 0 };
+
+	(void)state;
+	lists_init(&l);
+	assert_int_equal(
+	        parse_lists(&l, ARGV(W("--names"), W("a, b,,c"), W("--names=d"), W("--types=A=x,B=y=z")), &err), 0);
+	assert_int_equal(l.names.n, 4);
+	assert_string_equal(l.names.items[1], "b");
+	assert_string_equal(l.names.items[3], "d");
+	assert_int_equal(l.types.n, 2);
+	assert_string_equal(l.types.items[0].key, "A");
+	assert_string_equal(l.types.items[1].value, "y=z");
+	args_done(l.args, ARRAY_LEN(l.args));
+	lists_init(&l);
+	assert_int_equal(parse_lists(&l, ARGV(W("--names=")), &err), 0);
+	assert_int_equal(l.names.n, 0);
+	args_done(l.args, ARRAY_LEN(l.args));
+}
+
+static void test_bad_lists_and_maps_are_errors_that_name_the_flag(void **state)
+{
+	static const struct {
+		const char *flag, *error;
+	} cases[] = {
+		{ "--types=A", "--types: 'A' is no KEY=VALUE" },
+		{ "--types==x", "--types: '=x' is no KEY=VALUE" },
+		{ "--types=A=1,A=2", "--types: 'A' is there twice" },
+		{ "--names=a\nb", "--names: the value has control characters or is no UTF-8" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct lists l;
+		struct err err = { 0 };
+
+		lists_init(&l);
+		assert_true(parse_lists(&l, ARGV(W(cases[i].flag)), &err) < 0);
+		assert_string_equal(err.text, cases[i].error);
+		args_done(l.args, ARRAY_LEN(l.args));
+	}
+}
+
+static void test_a_config_file_gives_lists_element_by_element(void **state)
+{
+	struct lists l;
+	struct err err = { 0 };
+	const size_t n = ARRAY_LEN(l.args);
+
+	(void)state;
+	lists_init(&l);
+	assert_int_equal(args_add_config(l.args, n, "s.names", NULL, "a,b", "f", &err), 0);
+	assert_int_equal(args_add_config(l.args, n, "s.names", NULL, "c", "f", &err), 0);
+	assert_int_equal(args_add_config(l.args, n, "s.types", "H100=,", "h100", "f", &err), 0);
+	assert_int_equal(l.names.n, 2);
+	assert_string_equal(l.names.items[0], "a,b");
+	assert_string_equal(l.types.items[0].key, "H100=,");
+	assert_true(args_add_config(l.args, n, "s.types", "H100=,", "x", "f: s.types", &err) < 0);
+	assert_string_equal(err.text, "f: s.types: 'H100=,' is there twice");
+	assert_int_equal(args_add_config(l.args, n, "s.no", NULL, "x", "f: s.no", &err), -ENOENT);
+	args_done(l.args, n);
+
+	/* A flag wins, and takes nothing from the file. */
+	lists_init(&l);
+	assert_int_equal(parse_lists(&l, ARGV(W("--names=x")), &err), 0);
+	assert_int_equal(args_add_config(l.args, n, "s.names", NULL, "c", "f", &err), 0);
+	assert_int_equal(args_set_config(l.args, n, "s.names", "d,e", "f", &err), 0);
+	assert_int_equal(l.names.n, 1);
+	args_done(l.args, n);
+
+	/* Also when the file was read first. */
+	lists_init(&l);
+	assert_int_equal(args_set_config(l.args, n, "s.names", "d,e", "f", &err), 0);
+	assert_int_equal(l.names.n, 2);
+	assert_int_equal(parse_lists(&l, ARGV(W("--names=x"), W("--names=y")), &err), 0);
+	assert_int_equal(l.names.n, 2);
+	assert_string_equal(l.names.items[0], "x");
+	args_done(l.args, n);
+}
+
+static void test_a_list_cannot_be_endless(void **state)
+{
+	struct lists l;
+	struct err err = { 0 };
+	int r = 0, n = 0;
+
+	(void)state;
+	lists_init(&l);
+	while (r == 0 && n++ <= ARG_ITEMS_MAX)
+		r = args_add_config(l.args, ARRAY_LEN(l.args), "s.names", NULL, "x", "f", &err);
+	assert_int_equal(n, ARG_ITEMS_MAX + 1);
+	assert_int_equal(r, -E2BIG);
+	args_done(l.args, ARRAY_LEN(l.args));
+}
+
+static void test_sections_and_settings_are_told_apart(void **state)
+{
+	struct lists l;
+	const size_t n = ARRAY_LEN(l.args);
+
+	(void)state;
+	lists_init(&l);
+	assert_true(args_has_section(l.args, n, "s"));
+	assert_false(args_has_section(l.args, n, "s.names"));
+	assert_false(args_has_section(l.args, n, "s.n"));
+	assert_ptr_equal(args_find_config(l.args, n, "s.names"), &l.args[0]);
+	assert_null(args_find_config(l.args, n, "s"));
+}
+
+static void test_help_shows_what_a_list_holds_by_default(void **state)
+{
+	_cleanup_buf_ struct buf out = BUF(HELP_MAX);
+	struct lists l;
+
+	(void)state;
+	lists_init(&l);
+	args_help(l.args, ARRAY_LEN(l.args), &out);
+	assert_non_null(strstr(buf_text(&out), "--names LIST"));
+	assert_non_null(strstr(buf_text(&out), "(default: nvidia.com/gpu)"));
+	assert_non_null(strstr(buf_text(&out), "--types KEY=VALUE,..."));
+}
+
 TEST_MAIN(TEST(each_type_is_read_in_both_forms), TEST(without_flags_the_defaults_stay),
           TEST(what_is_no_flag_is_the_rest_in_order), TEST(flags_win_over_the_file_and_the_file_over_defaults),
           TEST(flags_win_also_when_the_file_was_read_first), TEST(bad_flags_are_named_and_change_nothing),
           TEST(bad_keys_are_named_with_their_place), TEST(a_value_has_a_longest_length),
-          TEST(help_shows_every_setting_aligned_with_its_default), TEST(help_wraps_and_never_runs_over_its_width))
+          TEST(help_shows_every_setting_aligned_with_its_default), TEST(help_wraps_and_never_runs_over_its_width),
+          TEST(lists_and_maps_take_the_place_of_their_default_and_grow_when_given_again),
+          TEST(bad_lists_and_maps_are_errors_that_name_the_flag), TEST(a_config_file_gives_lists_element_by_element),
+          TEST(a_list_cannot_be_endless), TEST(sections_and_settings_are_told_apart),
+          TEST(help_shows_what_a_list_holds_by_default))

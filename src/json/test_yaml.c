@@ -121,5 +121,41 @@ static void test_limits_hold(void **state)
 	yyjson_doc_free(doc);
 }
 
+static size_t line_of(const char *yaml, const char *a, const char *b, const char *c)
+{
+	const char *path[] = { a, b, c };
+
+	return yaml_line(yaml, strlen(yaml), path, c ? 3 : b ? 2 : 1);
+}
+
+static void test_what_stands_where_can_be_told(void **state)
+{
+	static const char yaml[] = "# first\n"
+	                           "a: {b: 1, c: 2}\n"
+	                           "d:\n"
+	                           "  b: x\n"
+	                           "  c:\n"
+	                           "  - {b: 1}\n"
+	                           "  - b\n"
+	                           "b: 7\n"
+	                           "? e\n"
+	                           ": [[1],\n"
+	                           "   [2]]\n";
+
+	(void)state;
+	assert_int_equal(line_of(yaml, "a", NULL, NULL), 2);
+	assert_int_equal(line_of(yaml, "a", "c", NULL), 2);
+	assert_int_equal(line_of(yaml, "d", NULL, NULL), 3);
+	assert_int_equal(line_of(yaml, "d", "b", NULL), 4);
+	assert_int_equal(line_of(yaml, "d", "c", "0"), 6);
+	assert_int_equal(line_of(yaml, "d", "c", "1"), 7);
+	assert_int_equal(line_of(yaml, "b", NULL, NULL), 8);
+	assert_int_equal(line_of(yaml, "e", "1", "0"), 11);
+	assert_int_equal(line_of(yaml, "d", "c", "2"), 0);
+	assert_int_equal(line_of(yaml, "c", NULL, NULL), 0);
+	assert_int_equal(line_of("", "c", NULL, NULL), 0);
+	assert_int_equal(line_of("a: [", "c", NULL, NULL), 0);
+}
+
 TEST_MAIN(TEST(collections_nest), TEST(plain_scalars_get_core_types_and_quoted_ones_are_strings),
-          TEST(what_surprises_is_refused_with_its_place), TEST(limits_hold))
+          TEST(what_surprises_is_refused_with_its_place), TEST(limits_hold), TEST(what_stands_where_can_be_told))
