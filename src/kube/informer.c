@@ -292,9 +292,18 @@ void informer_free(struct informer *i)
 	free(i);
 }
 
-struct store *informer_store(struct informer *i)
+struct store *informer_store(const struct informer *i)
 {
 	return i->store;
+}
+
+struct informer_options informer_about(const struct informer *i)
+{
+	return (struct informer_options) { .kind = i->collection.kind,
+		                           .ns = i->ns,
+		                           .label_selector = i->label_selector,
+		                           .field_selector = i->field_selector,
+		                           .silent = i->plan.silent };
 }
 
 void informer_read_stats(const struct informer *i, struct informer_stats *ret)
