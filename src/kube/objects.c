@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "kube/words.h"
 #include "model/lease.h"
+#include "model/volume.h"
 #include "json/json.h"
 
 #define NAME_MAX_BYTES 253
@@ -72,7 +73,7 @@ static const char *const selector_ops[] = { "", "In", "NotIn", "Exists", "DoesNo
 
 static bool has_claim(yyjson_val *volume)
 {
-	return yyjson_is_obj(json_get(volume, "persistentVolumeClaim"));
+	return yyjson_is_obj(json_get(volume, "persistentVolumeClaim")) || yyjson_is_obj(json_get(volume, "ephemeral"));
 }
 
 static bool is_of_the_host(yyjson_val *port)
@@ -90,6 +91,7 @@ static const struct json_type claim_type = JSON_TYPE(struct volume_claim, claim_
 static const struct json_field volume_fields[] = {
 	JSON_STR("name", struct volume_claim, volume),
 	JSON_INSIDE("persistentVolumeClaim", claim_type),
+	JSON_PRESENT("ephemeral", struct volume_claim, ephemeral),
 };
 static const struct json_type volume_type = JSON_TYPE(struct volume_claim, volume_fields);
 
@@ -321,6 +323,72 @@ static const struct json_field lease_fields[] = {
 };
 const struct json_type kube_lease_type = JSON_TYPE_WORDS(struct klease, lease_fields, kube_words);
 
+/* ---- volumes ---- */
+
+static const char *const claim_phases[] = { "", "Pending", "Bound", "Lost", NULL };
+
+static const struct json_field pvc_spec_fields[] = {
+	JSON_STR("volumeName", struct pvc, volume),
+	JSON_STR("storageClassName", struct pvc, storage_class),
+};
+static const struct json_type pvc_spec_type = JSON_TYPE(struct pvc, pvc_spec_fields);
+
+static const struct json_field pvc_status_fields[] = {
+	JSON_ENUM("phase", struct pvc, phase, claim_phases),
+};
+static const struct json_type pvc_status_type = JSON_TYPE(struct pvc, pvc_status_fields);
+
+static const struct json_field pvc_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct pvc, meta, meta_type),
+	JSON_INSIDE("spec", pvc_spec_type),
+	JSON_INSIDE("status", pvc_status_type),
+};
+const struct json_type kube_claim_type = JSON_TYPE_WORDS(struct pvc, pvc_fields, kube_words);
+
+static const struct json_field claim_ref_fields[] = {
+	JSON_STR("namespace", struct pv, claim_ns),
+	JSON_STR("name", struct pv, claim_name),
+};
+static const struct json_type claim_ref_type = JSON_TYPE(struct pv, claim_ref_fields);
+
+static const struct json_field pv_required_fields[] = {
+	JSON_ARRAY("nodeSelectorTerms", struct pv, required_nodes, n_required_nodes, term_type),
+};
+static const struct json_type pv_required_type = JSON_TYPE(struct pv, pv_required_fields);
+
+static const struct json_field pv_affinity_fields[] = {
+	JSON_PRESENT("required", struct pv, has_required),
+	JSON_INSIDE("required", pv_required_type),
+};
+static const struct json_type pv_affinity_type = JSON_TYPE(struct pv, pv_affinity_fields);
+
+static const struct json_field pv_spec_fields[] = {
+	JSON_INSIDE("claimRef", claim_ref_type),
+	JSON_INSIDE("nodeAffinity", pv_affinity_type),
+};
+static const struct json_type pv_spec_type = JSON_TYPE(struct pv, pv_spec_fields);
+
+static const struct json_field pv_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct pv, meta, meta_type),
+	JSON_INSIDE("spec", pv_spec_type),
+};
+const struct json_type kube_volume_type = JSON_TYPE_WORDS(struct pv, pv_fields, kube_words);
+
+static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
+
+static const struct json_field topology_fields[] = {
+	JSON_ARRAY("matchLabelExpressions", struct selector_term, labels, n_labels, requirement_type),
+};
+static const struct json_type topology_type = JSON_TYPE(struct selector_term, topology_fields);
+
+static const struct json_field class_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct storage_class, meta, meta_type),
+	JSON_STR("provisioner", struct storage_class, provisioner),
+	JSON_ENUM("volumeBindingMode", struct storage_class, waits_for_consumer, binding_modes),
+	JSON_ARRAY("allowedTopologies", struct storage_class, topologies, n_topologies, topology_type),
+};
+const struct json_type kube_class_type = JSON_TYPE_WORDS(struct storage_class, class_fields, kube_words);
+
 /* ---- any of them ---- */
 
 static const struct {
@@ -330,10 +398,14 @@ static const struct {
 	[KUBE_PODS] = { "Pod", &kube_pod_type },
 	[KUBE_NODES] = { "Node", &kube_node_type },
 	[KUBE_LEASES] = { "Lease", &kube_lease_type },
+	[KUBE_CLAIMS] = { "PersistentVolumeClaim", &kube_claim_type },
+	[KUBE_VOLUMES] = { "PersistentVolume", &kube_volume_type },
+	[KUBE_CLASSES] = { "StorageClass", &kube_class_type },
 };
 
 static_assert(offsetof(struct pod, meta) == 0 && offsetof(struct knode, meta) == 0 &&
-                      offsetof(struct klease, meta) == 0,
+                      offsetof(struct klease, meta) == 0 && offsetof(struct pvc, meta) == 0 &&
+                      offsetof(struct pv, meta) == 0 && offsetof(struct storage_class, meta) == 0,
               "every object begins with its metadata");
 
 static int check_meta(const struct meta *m, struct err *err)

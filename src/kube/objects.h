@@ -11,8 +11,11 @@
 extern const struct json_type kube_pod_type;   /* struct pod */
 extern const struct json_type kube_node_type;  /* struct knode */
 extern const struct json_type kube_lease_type; /* struct klease */
+extern const struct json_type kube_claim_type; /* struct pvc */
+extern const struct json_type kube_volume_type; /* struct pv */
+extern const struct json_type kube_class_type; /* struct storage_class */
 
-/* Decodes an object of the kind (PODS, NODES, LEASES), from a list (where items do not say what they are), from a watch,
+/* Decodes an object of the kind (any but EVENTS), from a list (where items do not say what they are), from a watch,
  * or on its own. The result begins with `struct meta` and is one block: free() it, or give it to a store with its
  * *ret_size. An object of another kind, without a name, or with one that is too long for a store's key is refused.
  * Errors name the object: "Pod a/b: spec.priority: expected an integer, got a string". */

@@ -12,6 +12,11 @@ static const struct kube_resource resources[] = {
 	[KUBE_PODS] = { "", "v1", "pods", "Pod", .namespaced = true, .strategic = true },
 	[KUBE_NODES] = { "", "v1", "nodes", "Node", .namespaced = false, .strategic = true },
 	[KUBE_LEASES] = { "coordination.k8s.io", "v1", "leases", "Lease", .namespaced = true, .strategic = true },
+	[KUBE_CLAIMS] = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", .namespaced = true,
+	                  .strategic = true },
+	[KUBE_VOLUMES] = { "", "v1", "persistentvolumes", "PersistentVolume", .namespaced = false, .strategic = true },
+	[KUBE_CLASSES] = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", .namespaced = false,
+	                   .strategic = true },
 	[KUBE_EVENTS] = { "events.k8s.io", "v1", "events", "Event", .namespaced = true, .strategic = true },
 };
 static_assert(ARRAY_LEN(resources) == KUBE_KINDS, "every kind has its row");
@@ -38,7 +43,8 @@ const char *kube_what(const struct kube_ref *ref, char text[KUBE_WHAT_MAX])
 	if (ref->name)
 		snprintf(text, KUBE_WHAT_MAX, "%s %s%s%s", kind, in_ns ? ref->ns : "", in_ns ? "/" : "", ref->name);
 	else
-		snprintf(text, KUBE_WHAT_MAX, "%ss%s%s", kind, in_ns ? " in " : "", in_ns ? ref->ns : "");
+		snprintf(text, KUBE_WHAT_MAX, "%s%s%s%s", kind, str_ends(kind, "s") ? "es" : "s", in_ns ? " in " : "",
+		         in_ns ? ref->ns : "");
 	return text;
 }
 

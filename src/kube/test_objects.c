@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "model/lease.h"
+#include "model/volume.h"
 #include "json/json.h"
 
 #define SAMPLE_MAX ((size_t)4 << 20)
@@ -290,6 +291,90 @@ static void test_a_lease(void **state)
 	assert_int_equal(l->transitions, 4);
 }
 
+static const char whole_claim[] =
+        "kind: PersistentVolumeClaim\n"
+        "apiVersion: v1\n"
+        "metadata:\n"
+        "  name: data\n"
+        "  namespace: ml\n"
+        "  uid: u-1\n"
+        "  annotations: {volume.kubernetes.io/selected-node: n1, pv.kubernetes.io/bind-completed: 'yes'}\n"
+        "  finalizers: [kubernetes.io/pvc-protection]\n"
+        "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: pv-1,\n"
+        "  storageClassName: fast, volumeMode: Filesystem}\n"
+        "status: {phase: Bound, capacity: {storage: 1Gi}}\n";
+
+static const char whole_volume[] =
+        "kind: PersistentVolume\n"
+        "apiVersion: v1\n"
+        "metadata: {name: pv-1, uid: u-2}\n"
+        "spec:\n"
+        "  capacity: {storage: 1Gi}\n"
+        "  hostPath: {path: /x}\n"
+        "  claimRef: {kind: PersistentVolumeClaim, namespace: ml, name: data, uid: u-1}\n"
+        "  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname,\n"
+        "    operator: In, values: [n1, n2]}]}]}}\n"
+        "status: {phase: Bound}\n";
+
+static const char whole_class[] = "kind: StorageClass\n"
+                                  "apiVersion: storage.k8s.io/v1\n"
+                                  "metadata: {name: fast}\n"
+                                  "provisioner: example.com/disk\n"
+                                  "parameters: {type: ssd}\n"
+                                  "reclaimPolicy: Delete\n"
+                                  "volumeBindingMode: WaitForFirstConsumer\n"
+                                  "allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [a, b]}]}, {}]\n";
+
+static void test_volumes(void **state)
+{
+	_cleanup_free_ struct pvc *c = decode(KUBE_CLAIMS, whole_claim),
+	                          *bare = decode(KUBE_CLAIMS, "metadata: {name: c}");
+	_cleanup_free_ struct pv *v = decode(KUBE_VOLUMES, whole_volume), *open = NULL;
+	_cleanup_free_ struct storage_class *s = decode(KUBE_CLASSES, whole_class), *at_once = NULL;
+
+	(void)state;
+	assert_string_equal(c->meta.ns, "ml");
+	assert_string_equal(pair_get(c->meta.annotations, c->meta.n_annotations, ANNOTATION_SELECTED_NODE), "n1");
+	assert_string_equal(c->volume, "pv-1");
+	assert_string_equal(c->storage_class, "fast");
+	assert_int_equal(c->phase, PVC_BOUND);
+	assert_null(bare->volume);
+	assert_null(bare->storage_class);
+	assert_int_equal(bare->phase, PVC_PHASE_UNKNOWN);
+	assert_string_equal(v->claim_ns, "ml");
+	assert_string_equal(v->claim_name, "data");
+	assert_true(v->has_required);
+	assert_int_equal(v->n_required_nodes, 1);
+	assert_int_equal(v->required_nodes[0].labels[0].op, SEL_IN);
+	assert_string_equal(v->required_nodes[0].labels[0].values[1], "n2");
+	open = decode(KUBE_VOLUMES, "{metadata: {name: v}, spec: {nodeAffinity: {required: null}}}");
+	assert_false(open->has_required);
+	assert_string_equal(s->provisioner, "example.com/disk");
+	assert_true(s->waits_for_consumer);
+	assert_int_equal(s->n_topologies, 2);
+	assert_string_equal(s->topologies[0].labels[0].key, "zone");
+	assert_int_equal(s->topologies[0].labels[0].n_values, 2);
+	at_once = decode(KUBE_CLASSES, "{metadata: {name: s}, volumeBindingMode: Immediate}");
+	assert_false(at_once->waits_for_consumer);
+	assert_int_equal(at_once->n_topologies, 0);
+}
+
+static void test_an_ephemeral_volume_is_a_claim_of_the_pod(void **state)
+{
+	_cleanup_free_ struct pod *p =
+	        decode(KUBE_PODS, "{metadata: {name: p}, spec: {volumes: [{name: e, emptyDir: {}}, {name: a,\n"
+	                          "  ephemeral: {volumeClaimTemplate: {spec: {}}}}, {name: b, persistentVolumeClaim:\n"
+	                          "  {claimName: data}}]}}");
+
+	(void)state;
+	assert_int_equal(p->n_volumes, 2);
+	assert_string_equal(p->volumes[0].volume, "a");
+	assert_true(p->volumes[0].ephemeral);
+	assert_null(p->volumes[0].claim);
+	assert_string_equal(p->volumes[1].claim, "data");
+	assert_false(p->volumes[1].ephemeral);
+}
+
 static void test_what_is_refused_is_named(void **state)
 {
 	static const struct {
@@ -452,5 +537,6 @@ static int done(void **state)
 }
 
 TEST_MAIN(TEST(a_pod_with_everything_we_look_at), TEST(absent_is_told_from_zero),
-          TEST(a_node_with_everything_we_look_at), TEST(a_lease), TEST(what_is_refused_is_named),
+          TEST(a_node_with_everything_we_look_at), TEST(a_lease), TEST(volumes),
+          TEST(an_ephemeral_volume_is_a_claim_of_the_pod), TEST(what_is_refused_is_named),
           cmocka_unit_test_teardown(test_every_object_of_the_samples_decodes, done))

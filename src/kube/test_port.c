@@ -7,6 +7,7 @@
 #include "base/test.h"
 #include "kube/kube.h"
 #include "kube/test_replay.h"
+#include "model/volume.h"
 #include "port/kinds.h"
 
 #define PODS "/api/v1/namespaces/ns/pods/p"
@@ -181,6 +182,39 @@ static void test_a_change_is_metadata_first_then_conditions_on_what_that_left(vo
 	assert_non_null(strstr(second, "Content-Type: application/strategic-merge-patch+json\r\n"));
 	assert_non_null(strstr(second, "\"resourceVersion\":\"18\""));
 	assert_non_null(strstr(second, "\"type\":\"PodScheduled\""));
+	end(&x);
+}
+
+static void test_a_claim_is_watched_and_told_its_node(void **state)
+{
+	static const char claims[] = "{\"kind\":\"PersistentVolumeClaimList\",\"apiVersion\":\"v1\",\"metadata\":"
+	                             "{\"resourceVersion\":\"9\"},\"items\":[{\"metadata\":{\"name\":\"data\","
+	                             "\"namespace\":\"ns\",\"uid\":\"c-1\",\"resourceVersion\":\"8\"},\"spec\":"
+	                             "{\"storageClassName\":\"fast\"},\"status\":{\"phase\":\"Pending\"}}]}";
+	const struct pair node = { ANNOTATION_SELECTED_NODE, "n1" };
+	struct kube_change c = KUBE_CHANGE(((struct kube_ref) { KUBE_CLAIMS, "ns", "data", "c-1", "8" }));
+	struct got g = { 0 };
+	const struct pvc *found;
+	struct store *store;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	rule(&x, "GET /api/v1/persistentvolumeclaims?limit", 0, 200, claims);
+	rule(&x, "PATCH /api/v1/namespaces/ns/persistentvolumeclaims/data", 0, 200, POD("10"));
+	store = x.port->ops->watch(x.port, KUBE_CLAIMS, NULL, NULL, NULL);
+	WAIT(&x, store_synced(store));
+	found = store_get(store, "ns", "data");
+	assert_non_null(found);
+	assert_int_equal(found->phase, PVC_PENDING);
+	c.annotations = &node;
+	c.n_annotations = 1;
+	x.port->ops->change(x.port, &c, done, &g);
+	WAIT(&x, g.n);
+	assert_int_equal(g.outcome, KUBE_OK);
+	assert_non_null(strstr(replay_request(x.w.replay, "PATCH", 0),
+	                       "\"annotations\":{\"volume.kubernetes.io/selected-node\":\"n1\"}"));
+	assert_non_null(strstr(replay_request(x.w.replay, "PATCH", 0), "\"resourceVersion\":\"8\""));
 	end(&x);
 }
 
@@ -559,7 +593,8 @@ TEST_MAIN(TEST(a_binding_names_the_pod_by_uid), TEST(a_binding_that_was_ours_alr
           TEST(evictions_and_deletions_are_answered_in_the_ports_words),
           TEST(a_created_object_is_told_with_its_version),
           TEST(a_change_is_metadata_first_then_conditions_on_what_that_left),
-          TEST(a_change_without_a_version_insists_on_none), TEST(conditions_wait_for_the_first_half_to_succeed),
+          TEST(a_change_without_a_version_insists_on_none), TEST(a_claim_is_watched_and_told_its_node),
+          TEST(conditions_wait_for_the_first_half_to_succeed),
           TEST(a_change_that_changes_nothing_or_cannot_be_is_answered_without_a_request),
           TEST(without_leadership_every_effect_is_answered_and_none_is_sent),
           TEST(the_second_half_of_a_change_is_not_sent_in_a_later_term), TEST(the_same_watch_is_the_same_store),

@@ -21,6 +21,9 @@ static const struct path_case path_cases[] = {
 	{ { KUBE_NODES, NULL, "n1" }, "status", { .limit = 0 }, "/api/v1/nodes/n1/status" },
 	{ { KUBE_NODES, "ignored", "n1" }, NULL, { .limit = 0 }, "/api/v1/nodes/n1" },
 	{ { KUBE_LEASES, "ns", "l" }, NULL, { .limit = 0 }, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l" },
+	{ { KUBE_CLAIMS, "ns", "c" }, NULL, { .limit = 0 }, "/api/v1/namespaces/ns/persistentvolumeclaims/c" },
+	{ { KUBE_VOLUMES, NULL, "v" }, NULL, { .limit = 0 }, "/api/v1/persistentvolumes/v" },
+	{ { KUBE_CLASSES }, NULL, { .limit = 0 }, "/apis/storage.k8s.io/v1/storageclasses" },
 	{ { KUBE_EVENTS, "ns" }, NULL, { .limit = 0 }, "/apis/events.k8s.io/v1/namespaces/ns/events" },
 	{ { KUBE_PODS },
 	  NULL,
@@ -115,6 +118,7 @@ static void test_messages_name_objects_and_collections(void **state)
 	assert_string_equal(kube_what(&(struct kube_ref) { KUBE_NODES, NULL, "n" }, text), "Node n");
 	assert_string_equal(kube_what(&(struct kube_ref) { KUBE_PODS, "ns" }, text), "Pods in ns");
 	assert_string_equal(kube_what(&(struct kube_ref) { KUBE_NODES }, text), "Nodes");
+	assert_string_equal(kube_what(&(struct kube_ref) { KUBE_CLASSES }, text), "StorageClasses");
 }
 
 TEST_MAIN(TEST(paths_are_those_the_api_server_knows), TEST(names_that_could_leave_their_place_are_refused),

@@ -28,7 +28,7 @@ struct pv {
 struct storage_class {
 	struct meta meta;
 	const char *provisioner;
-	bool waits_for_consumer; /* volumeBindingMode: WaitForFirstConsumer */
+	int waits_for_consumer; /* 0 or 1; volumeBindingMode: WaitForFirstConsumer */
 	struct selector_term *topologies; /* allowedTopologies: any one, none = anywhere; operators are not set */
 	uint32_t n_topologies;
 };

@@ -13,6 +13,7 @@ enum pod_index {
 	POD_BY_NODE,  /* spec.nodeName; not those without */
 	POD_BY_LABEL, /* "key=value" */
 	POD_BY_OWNER, /* uid of an owner */
+	POD_BY_CLAIM, /* "namespace/claim" of each volume that is one */
 };
 
 /* Nodes: KUBE_NODES */
@@ -20,10 +21,16 @@ enum node_index {
 	NODE_BY_LABEL, /* "key=value" */
 };
 
+/* PersistentVolumeClaims: KUBE_CLAIMS */
+enum claim_index {
+	CLAIM_BY_VOLUME, /* spec.volumeName; not those without */
+	CLAIM_BY_CLASS,  /* spec.storageClassName; not those without */
+};
+
 #define LABEL_KEY_MAX (317 + 1 + 63 + 1) /* "prefix/name=value" and NUL */
 
 /* The key of a label in an index; what is too long to be one is cut (and found under the same cut). */
 const char *label_key(const char *key, const char *value, char text[LABEL_KEY_MAX]);
 
-/* Pods, Nodes and Leases. NULL for kinds that are never kept. */
+/* Pods, Nodes, Leases, claims, volumes and storage classes. NULL for kinds that are never kept. */
 const struct store_kind *store_kind_of(enum kube_kind kind);

@@ -18,7 +18,16 @@
 #include "model/pod.h"
 #include "port/store.h"
 
-enum kube_kind { KUBE_PODS, KUBE_NODES, KUBE_LEASES, KUBE_EVENTS, KUBE_KINDS };
+enum kube_kind {
+	KUBE_PODS,
+	KUBE_NODES,
+	KUBE_LEASES,
+	KUBE_CLAIMS,  /* PersistentVolumeClaims: struct pvc of model/volume.h */
+	KUBE_VOLUMES, /* PersistentVolumes: struct pv */
+	KUBE_CLASSES, /* StorageClasses: struct storage_class */
+	KUBE_EVENTS,
+	KUBE_KINDS,
+};
 
 enum kube_outcome {
 	KUBE_OK,

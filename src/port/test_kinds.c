@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/test.h"
+#include "model/volume.h"
 
 /* A Pod in one block: only what an index reads. */
 struct block {
@@ -52,11 +53,42 @@ static void test_pods_are_found_by_node_label_and_owner(void **state)
 	assert_int_equal(store_find_count(s, POD_BY_OWNER, "u-2"), 1);
 }
 
+static void test_a_claim_finds_its_pods_and_its_volume_and_class_find_it(void **state)
+{
+	_cleanup_(store_freep) struct store *pods = store_new(store_kind_of(KUBE_PODS));
+	_cleanup_(store_freep) struct store *claims = store_new(store_kind_of(KUBE_CLAIMS));
+	struct block *a = pod_new("a", "n1"), *b = pod_new("b", NULL);
+	struct volume_claim of_a[] = { { "v", "data", false }, { "w", NULL, true } }, of_b = { "x", "data", false };
+	struct pvc *c = NEW(struct pvc), *unbound = NEW(struct pvc);
+
+	(void)state;
+	a->pod.volumes = of_a;
+	a->pod.n_volumes = 2;
+	b->pod.volumes = &of_b;
+	b->pod.n_volumes = 1;
+	store_put(pods, a, sizeof(*a));
+	store_put(pods, b, sizeof(*b));
+	assert_int_equal(store_find_count(pods, POD_BY_CLAIM, "ns/data"), 2);
+	assert_int_equal(store_find_count(pods, POD_BY_CLAIM, "ns/a-w"), 1);
+	assert_int_equal(store_find_count(pods, POD_BY_CLAIM, "data"), 0);
+	*c = (struct pvc) { .meta = { .ns = "ns", .name = "data", .resource_version = "1" },
+		            .volume = "pv-1",
+		            .storage_class = "fast" };
+	*unbound = (struct pvc) { .meta = { .ns = "ns", .name = "other", .resource_version = "1" } };
+	store_put(claims, c, sizeof(*c));
+	store_put(claims, unbound, sizeof(*unbound));
+	assert_int_equal(store_find_count(claims, CLAIM_BY_VOLUME, "pv-1"), 1);
+	assert_int_equal(store_find_count(claims, CLAIM_BY_VOLUME, ""), 0);
+	assert_int_equal(store_find_count(claims, CLAIM_BY_CLASS, "fast"), 1);
+}
+
 static void test_kinds_that_are_never_kept_have_no_store(void **state)
 {
 	(void)state;
 	assert_non_null(store_kind_of(KUBE_NODES));
 	assert_non_null(store_kind_of(KUBE_LEASES));
+	assert_non_null(store_kind_of(KUBE_VOLUMES));
+	assert_non_null(store_kind_of(KUBE_CLASSES));
 	assert_null(store_kind_of(KUBE_EVENTS));
 }
 
@@ -70,5 +102,5 @@ static void test_a_label_key_is_bounded(void **state)
 	assert_int_equal(strlen(label_key("k", long_value, text)), LABEL_KEY_MAX - 1);
 }
 
-TEST_MAIN(TEST(pods_are_found_by_node_label_and_owner), TEST(kinds_that_are_never_kept_have_no_store),
-          TEST(a_label_key_is_bounded))
+TEST_MAIN(TEST(pods_are_found_by_node_label_and_owner), TEST(a_claim_finds_its_pods_and_its_volume_and_class_find_it),
+          TEST(kinds_that_are_never_kept_have_no_store), TEST(a_label_key_is_bounded))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Any bytes: no JSON, or an object that is no Pod, Node or Lease, or one whose every string and array can be read. And
+ * Any bytes: no JSON, or an object that is none of the kinds we know, or one whose every string and array can be read. And
  * a list that is walked is the list that is parsed.
  */
 #include <assert.h>
@@ -11,9 +11,8 @@
 #include "json/list.h"
 
 static const struct json_type *const types[] = {
-	[KUBE_PODS] = &kube_pod_type,
-	[KUBE_NODES] = &kube_node_type,
-	[KUBE_LEASES] = &kube_lease_type,
+	[KUBE_PODS] = &kube_pod_type,     [KUBE_NODES] = &kube_node_type,     [KUBE_LEASES] = &kube_lease_type,
+	[KUBE_CLAIMS] = &kube_claim_type, [KUBE_VOLUMES] = &kube_volume_type, [KUBE_CLASSES] = &kube_class_type,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
