@@ -43,11 +43,11 @@ static const struct text_row {
 } text_rows[] = {
 #define ROW(l, k, member, o) { l, k, offsetof(struct job_spec, member), o }
 	ROW("job name", "name", name, NULL),
+	ROW("GPUs", "tresPerNode", tres_per_node, NULL),
 	ROW("partition", "partition", partition, "the cluster's default"),
 	ROW("account", "account", account, NULL),
 	ROW("qos", "qos", qos, NULL),
 	ROW("reservation", "reservation", reservation, NULL),
-	ROW("GPUs", "tresPerNode", tres_per_node, NULL),
 	ROW("constraints", "constraints", features, NULL),
 	ROW("prefer", "prefer", prefer, NULL),
 	ROW("one of nodes", "requiredNodes", required, NULL),
@@ -81,15 +81,21 @@ static void id_line(struct pod_report *r, const char *label, int64_t said)
 	line(r, label, text);
 }
 
-static void print_numbers(struct pod_report *r, const struct pod_verdict *v)
+static void print_amounts(struct pod_report *r, const struct job_spec *s)
 {
-	const struct job_spec *s = &v->job->spec;
 	char text[64];
 
 	snprintf(text, sizeof(text), "%" PRIu32, s->cpus);
 	line(r, "CPUs", text);
 	snprintf(text, sizeof(text), "%" PRIu64 " MiB", s->memory_mb);
 	line(r, "memory", text);
+}
+
+static void print_numbers(struct pod_report *r, const struct pod_verdict *v)
+{
+	const struct job_spec *s = &v->job->spec;
+	char text[64];
+
 	if (s->time_limit_min)
 		snprintf(text, sizeof(text), "%" PRIu32 " minutes", s->time_limit_min);
 	line(r, "time limit", s->time_limit_min ? text : "the partition's");
@@ -109,6 +115,8 @@ static void print_job(struct pod_report *r, const struct pod_verdict *v)
 
 		if (text || text_rows[i].otherwise)
 			line(r, text_rows[i].label, text ? text : text_rows[i].otherwise);
+		if (i == 0)
+			print_amounts(r, &v->job->spec);
 	}
 	print_numbers(r, v);
 }

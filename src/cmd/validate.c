@@ -138,6 +138,8 @@ int verb_validate(int argc, char **argv)
 	char **rest;
 	int n_rest, status = STATUS_USAGE;
 
+	for (size_t i = 0; i < n; i++)
+		args[i].config = NULL; /* there is no config file here */
 	spell_out(argc, argv);
 	if (args_parse(args, n, argc, argv, &rest, &n_rest, &err) < 0)
 		fprintf(stderr, "sunk validate: %s\n", err_text(&err));
