@@ -10,7 +10,6 @@
 static const struct verb verbs[] = {
 	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
 	{ "slurm-worker", NULL, verb_slurm_worker },
-	{ "validate", "tell which Slurm jobs these Pods would become, or what is wrong with them", verb_validate },
 	{ "version", "print the version", verb_version },
 };
 

@@ -376,6 +376,10 @@ static void decide_submit(const struct placeholder_view *v, const struct placeho
 		event(d, true, "FailedScheduling", "%s", str_or(v->feasible->summary, "no node is feasible"));
 		return;
 	}
+	if (v->waits_for) {
+		unscheduled(d, "Unschedulable", "%s", v->waits_for);
+		return;
+	}
 	step(d, STEP_SUBMIT, NULL);
 }
 

@@ -69,6 +69,7 @@ struct placeholder_view {
 	bool script_listens;    /* it is parked and will be told */
 	const struct problems *problems; /* of validation; NULL = none */
 	const struct feasible *feasible; /* NULL = the nodes are not known yet */
+	const char *waits_for;  /* a volume that must be there before a node is chosen; NULL = none */
 	enum placing placing;
 	const char *place_why;
 	usec_t placing_since;   /* monotonic, of PLACE_WAIT */

@@ -164,6 +164,19 @@ static void kube_answered(void *arg, const struct kube_result *r)
 	end(x, wait);
 }
 
+/* About a claim: its own watch tells when it is there, the Pod does not change. */
+static void claim_answered(void *arg, const struct kube_result *r)
+{
+	struct effect *x = arg;
+
+	if (r->outcome == KUBE_OK)
+		end(x, 200 * USEC_MSEC);
+	else {
+		log_debug("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
+		end(x, pause_of(x, r->retry_after));
+	}
+}
+
 static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, const struct wishes *w)
 {
 	struct effect *x = begin(s, e, pod, d->step, d->job);
@@ -439,8 +452,29 @@ static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, co
 	s->o.kube->ops->bind(s->o.kube, &ref, x->node, kube_answered, x);
 }
 
+static void select_node(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                        const struct pod_volumes *volumes)
+{
+	const struct known_job *j = jobs_get(s, d->job);
+	const char *node = j ? places_kube_node(s, j->node) : NULL;
+	const struct pvc *claim = e->placing_claim < volumes->n ? volumes->claims[e->placing_claim] : NULL;
+	const struct pair annotation = { ANNOTATION_SELECTED_NODE, node };
+	struct kube_change change;
+
+	if (!node || !claim)
+		return;
+	change = KUBE_CHANGE(((struct kube_ref) { .kind = KUBE_CLAIMS,
+	                                          .ns = claim->meta.ns,
+	                                          .name = claim->meta.name,
+	                                          .uid = claim->meta.uid,
+	                                          .resource_version = claim->meta.resource_version }));
+	change.annotations = &annotation;
+	change.n_annotations = 1;
+	s->o.kube->ops->change(s->o.kube, &change, claim_answered, begin(s, e, pod, d->step, d->job));
+}
+
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
-                const struct feasible *f, const struct wishes *w)
+                const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes)
 {
 	struct kube_ref ref;
 
@@ -452,6 +486,7 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 		return true;
 	case STEP_ADOPT: adopt(s, e, pod, d, w); return true;
 	case STEP_EXCLUDE: exclude(s, e, pod, d, f, w); return true;
+	case STEP_SELECT_NODE: select_node(s, e, pod, d, volumes); return e->busy;
 	case STEP_BIND: bind(s, e, pod, d); return e->busy;
 	case STEP_RELEASE: release(s, e, pod, d); return true;
 	case STEP_CANCEL:

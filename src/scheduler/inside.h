@@ -7,6 +7,7 @@
  *   places.c     Slurm nodes with their Kubernetes Nodes; feasibility; nodes held back
  *   effects.c    doing what was decided
  *   hooks.c      the placeholders' calls, parked until there is an answer
+ *   volumes.c    the claims of Pods
  *   numbers.c    metrics
  *
  * What holds: an entry is there as long as a Pod of ours, a job or a parked call with its uid is; for one entry at most one
@@ -142,20 +143,27 @@ bool places_known(const struct scheduler *s);
 const char *places_kube_node(const struct scheduler *s, const char *slurm_node);  /* NULL = not known */
 const char *places_slurm_node(const struct scheduler *s, const char *kube_node);  /* NULL = not known */
 /* The feasible nodes of a Pod; NULL while nodes are not known. Shared: good until the next call of anything here. */
-const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod);
+const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod, const struct pod_volumes *volumes);
 /* What the job's exclude list should be: infeasible nodes, those to avoid, the Pod's own. Caller frees; NULL = none. */
 char *places_excluded(struct scheduler *s, struct entry *e, const struct feasible *f, const struct wishes *w);
 /* Fills in e->placing for the node of this job. */
-void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct known_job *j);
+void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct pod_volumes *volumes,
+                const struct known_job *j);
 void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node);
 /* The Pod of this entry holds its node without a live job, or does not any more. */
 void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost);
 /* Drains the node of a job whose Pod does not go away. */
 void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg);
 
+/* volumes.c */
+/* False while claims are not known. Good until the next event; done in any case with volumes_done(). */
+bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes *ret);
+void volumes_done(struct pod_volumes *v);
+#define _cleanup_volumes_ _cleanup_(volumes_done)
+
 /* effects.c */
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
-                const struct feasible *f, const struct wishes *w);
+                const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes);
 /* Writes conditions when they differ. True when something was sent. */
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
                         usec_t *ret_again);

@@ -194,30 +194,30 @@ static void refresh(struct places *p)
 
 /* ---- what fits ---- */
 
-const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod)
+const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod, const struct pod_volumes *volumes)
 {
 	struct places *p = s->places;
+	_cleanup_buf_ struct buf key = BUF(FEASIBLE_KEY_MAX);
 	struct shared *f;
-	struct buf key = BUF(FEASIBLE_KEY_MAX);
 
 	if (!p->known)
 		return NULL;
 	refresh(p);
-	feasible_key(pod, NULL, &key);
-	if (pod->n_volumes || key.error || map_count(&p->shared) >= SHARED_MAX) {
-		buf_done(&key);
+	if (volumes && !volumes->n)
+		volumes = NULL;
+	feasible_key(pod, volumes, &key);
+	if (key.error || map_count(&p->shared) >= SHARED_MAX) {
 		feasible_done(&p->one);
-		feasible_make(pod, p->list, p->n_list, NULL, &s->rules, &p->one);
+		feasible_make(pod, p->list, p->n_list, volumes, &s->rules, &p->one);
 		return &p->one;
 	}
 	f = map_get(&p->shared, buf_text(&key));
 	if (!f) {
 		f = NEW(struct shared);
-		feasible_make(pod, p->list, p->n_list, NULL, &s->rules, &f->f);
+		feasible_make(pod, p->list, p->n_list, volumes, &s->rules, &f->f);
 		f->key = buf_take(&key);
 		map_put(&p->shared, f->key, f);
 	}
-	buf_done(&key);
 	return &f->f;
 }
 
@@ -283,7 +283,23 @@ static void set_placing(struct entry *e, enum placing what, const char *why, use
 	e->place_why = mem_strdup(why);
 }
 
-void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct known_job *j)
+/* The claims, once the node is chosen. */
+static bool volumes_are_ready(struct entry *e, const struct pod *pod, const struct pod_volumes *volumes,
+                              const struct place *place, usec_t now)
+{
+	char why[FIT_WHY_MAX] = "";
+
+	switch (volumes_before_bind(pod, volumes, place, &e->placing_claim, why)) {
+	case VOLUMES_READY: return true;
+	case VOLUMES_SELECT: set_placing(e, PLACE_SELECT_NODE, NULL, now); break;
+	case VOLUMES_WAIT: set_placing(e, PLACE_WAIT, why, now); break;
+	case VOLUMES_ELSEWHERE: set_placing(e, PLACE_BAD, why, now); break;
+	}
+	return false;
+}
+
+void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct pod_volumes *volumes,
+                const struct known_job *j)
 {
 	usec_t now = now_of(s);
 	const struct pod **on_node = NULL;
@@ -306,8 +322,10 @@ void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, con
 	on_node = mem_alloc_n(store_find_count(s->pods, POD_BY_NODE, place.node_name) + 1, sizeof(*on_node));
 	while ((other = store_find(s->pods, POD_BY_NODE, place.node_name, &cursor)))
 		on_node[n++] = other;
-	misfit = fits_now(pod, &place, NULL, on_node, n, &s->rules, why);
+	misfit = fits_now(pod, &place, volumes && volumes->n ? volumes : NULL, on_node, n, &s->rules, why);
 	free(on_node);
+	if (misfit == FIT_OK && pod->n_volumes && !volumes_are_ready(e, pod, volumes, &place, now))
+		return;
 	set_placing(e, misfit == FIT_OK ? PLACE_OK : PLACE_BAD, misfit == FIT_OK ? NULL : why, now);
 }
 

@@ -204,7 +204,10 @@ static void look(struct scheduler *s, struct entry *e)
 	_cleanup_free_ char *excluded = NULL;
 	_cleanup_free_ struct placeholder_job *jobs = NULL;
 	const struct feasible *feasible = NULL;
+	_cleanup_volumes_ struct pod_volumes volumes = { 0 };
+	char volume_why[FIT_WHY_MAX] = "its volumes are not known yet";
 	struct wishes wishes = { 0 };
+	uint32_t claim = 0;
 	const struct placeholder_job *j;
 	struct placeholder_view view;
 	struct decision d;
@@ -223,7 +226,10 @@ static void look(struct scheduler *s, struct entry *e)
 	}
 	if (in_scope && pod_needs_nodes(pod)) {
 		validate_pod(pod, &s->rules, &wishes, &problems);
-		feasible = places_feasible(s, pod);
+		if (volumes_find(s, pod, &volumes) &&
+		    (!pod->n_volumes || volumes_before_bind(pod, &volumes, NULL, &claim, volume_why) == VOLUMES_READY))
+			volume_why[0] = '\0';
+		feasible = places_feasible(s, pod, &volumes);
 		excluded = places_excluded(s, e, feasible, &wishes);
 	}
 	jobs = view_jobs(s, e, excluded);
@@ -238,6 +244,7 @@ static void look(struct scheduler *s, struct entry *e)
 		.script_listens = hooks_listens(e),
 		.problems = &problems,
 		.feasible = feasible,
+		.waits_for = volume_why[0] && pod && pod->n_volumes ? volume_why : NULL,
 		.refused = e->refused,
 		.refused_until = e->refused_until,
 		.rules = &s->rules,
@@ -247,7 +254,7 @@ static void look(struct scheduler *s, struct entry *e)
 	view.terminate = j && j->id == e->terminate_job;
 	placeholder_decide(&view, &d);
 	if (d.step == STEP_PLACE) { /* looked at in the moment of binding, not before */
-		places_try(s, e, pod, jobs_get(s, d.job));
+		places_try(s, e, pod, &volumes, jobs_get(s, d.job));
 		view.placing = e->placing;
 		view.place_why = e->place_why;
 		view.placing_since = e->placing_since;
@@ -269,7 +276,7 @@ static void look(struct scheduler *s, struct entry *e)
 		return;
 	if (d.step == STEP_PLACE) /* the node is not known yet */
 		d.again = usec_add(now, 200 * USEC_MSEC);
-	if (d.step != STEP_REST && effects_do(s, e, pod, &d, feasible, &wishes))
+	if (d.step != STEP_REST && effects_do(s, e, pod, &d, feasible, &wishes, &volumes))
 		return;
 	again = MIN_OF(again, d.again);
 	if (again != USEC_NEVER)
