@@ -58,7 +58,8 @@ def junit_rows(path):
         name = f"{case.get('classname', '').split('.')[-1]}::{case.get('name')}"
         bad = [e for e in case if e.tag in ("failure", "error")]
         skipped = any(e.tag == "skipped" for e in case)
-        output = "\n".join((e.get("message") or "") + "\n" + (e.text or "") for e in bad)
+        said = [e for e in case if bad and e.tag in ("system-out", "system-err")]  # the logs of its world among them
+        output = "\n".join([e.text or "" for e in said] + [(e.get("message") or "") + "\n" + (e.text or "") for e in bad])
         yield name, float(case.get("time", 0)), int(not bad and not skipped), int(bool(bad)), int(skipped), "FAIL", output
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SUNK_BUILD", ROOT / "build"))
 DEADLINE = 30  # seconds; what takes longer has failed
+ALIVE = []  # every Lite that was not closed yet: the logs of a test that fails
 
 
 def program():
@@ -54,6 +55,7 @@ class Lite:
         self.home.mkdir()
         self.flags = flags
         self.process = None
+        ALIVE.append(self)
         self.start()
 
     # ---- the process ----
@@ -84,6 +86,7 @@ class Lite:
 
     def close(self):
         self.stop()
+        ALIVE.remove(self)
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def tail(self):

@@ -22,6 +22,10 @@ def run(*command, env=None, timeout=120, ok=True):
     return got
 
 
+def dev_in(directory, *command, **more):
+    return run(DEV / "in", "--dir", directory, *command, **more).stdout
+
+
 def processes_of(directory):
     """Command lines of live processes that mention the directory."""
     found = []
@@ -36,37 +40,32 @@ def processes_of(directory):
 
 
 @pytest.fixture(name="directory")
-def short_directory():
+def short_directory(worlds):
     d = pathlib.Path(tempfile.mkdtemp(prefix="sk-"))
+    worlds.append(d)
     yield d
-    if (d / "cluster").exists():
-        run(DEV / "down", "--dir", d)
+    for cluster in d.glob("*/cluster"):  # a test that failed
+        run(DEV / "down", "--dir", cluster.parent)
     shutil.rmtree(d, ignore_errors=True)
 
 
 def test_two_clusters_side_by_side_work_and_leave_nothing(directory):
     first, second = directory / "a", directory / "b"
-    try:
-        for d in (first, second):
-            out = run(DEV / "up", "--nodes", "2", "--dir", d)
-            assert "ready after" in out.stderr
-        for d in (first, second):
-            nodes = json.loads(run(DEV / "in", "--dir", d, "kubectl", "get", "nodes", "-o", "json").stdout)
-            assert sorted(n["metadata"]["name"] for n in nodes["items"]) == ["k1", "k2"]
-            assert run(DEV / "in", "--dir", d, "sinfo", "-h", "-N", "-p", "main", "-o", "%N %t %G").stdout.split("\n")[:2] == [
-                "n1 idle gpu:8", "n2 idle gpu:8"]
-            # the join: Pod name = Slurm node name, on its Node
-            pods = json.loads(run(DEV / "in", "--dir", d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l",
-                                  "sunk.coreweave.com/nodeset").stdout)["items"]
-            assert {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods} == {"n1": "k1", "n2": "k2"}
-            out = run(DEV / "in", "--dir", d, "srun", "-w", "n2", "sh", "-c", "echo $SLURMD_NODENAME")
-            assert out.stdout == "n2\n"
-        again = run(DEV / "up", "--dir", first, ok=False)
-        assert again.returncode != 0 and "already" in again.stderr
-    finally:
-        for d in (first, second):
-            if (d / "cluster").exists():
-                run(DEV / "down", "--dir", d)
+    for d in (first, second):
+        out = run(DEV / "up", "--nodes", "2", "--dir", d)
+        assert "ready after" in out.stderr
+    for d in (first, second):
+        nodes = json.loads(dev_in(d, "kubectl", "get", "nodes", "-o", "json"))
+        assert sorted(n["metadata"]["name"] for n in nodes["items"]) == ["k1", "k2"]
+        assert dev_in(d, "sinfo", "-h", "-N", "-p", "main", "-o", "%N %t %G").split("\n")[:2] == ["n1 idle gpu:8", "n2 idle gpu:8"]
+        # the join: Pod name = Slurm node name, on its Node
+        pods = json.loads(dev_in(d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l", "sunk.coreweave.com/nodeset"))["items"]
+        assert {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods} == {"n1": "k1", "n2": "k2"}
+        assert dev_in(d, "srun", "-w", "n2", "sh", "-c", "echo $SLURMD_NODENAME") == "n2\n"
+    again = run(DEV / "up", "--dir", first, ok=False)
+    assert again.returncode != 0 and "already" in again.stderr
+    for d in (first, second):
+        run(DEV / "down", "--dir", d)
     assert processes_of(directory) == []
     assert list(directory.iterdir()) == []
 
@@ -74,10 +73,7 @@ def test_two_clusters_side_by_side_work_and_leave_nothing(directory):
 def test_env_gives_a_shell_the_right_tools(directory):
     run(DEV / "up", "--nodes", "1", "--gpus-per-node", "0", "--dir", directory / "c")
     script = f'eval "$({DEV}/env --dir {directory}/c)"; cd /tmp; kubectl get nodes -o name; sinfo -h -N -p main -o %N'
-    try:
-        assert run("sh", "-c", script).stdout.split() == ["node/k1", "n1"]
-    finally:
-        run(DEV / "down", "--dir", directory / "c")
+    assert run("sh", "-c", script).stdout.split() == ["node/k1", "n1"]
 
 
 @pytest.mark.parametrize("args,want", [
@@ -99,10 +95,6 @@ def test_bad_options_are_refused_before_anything_starts(directory, args, want):
     assert not (directory / "d").exists()
 
 
-def dev_in(directory, *command, **more):
-    return run(DEV / "in", "--dir", directory, *command, **more).stdout
-
-
 def state_of(directory, job):
     return dev_in(directory, "sacct", "-n", "-X", "-P", "-j", job, "-o", "state").strip()
 
@@ -110,36 +102,32 @@ def state_of(directory, job):
 def test_accounting_keeps_jobs_and_a_qos_preempts(directory):
     d = directory / "c"
     run(DEV / "up", "--nodes", "1", "--accounting", "--preempt", "qos", "--kill-wait", "2", "--conf", "MinJobAge=300", "--dir", d)
-    try:
-        qos = dev_in(d, "sacctmgr", "-n", "-P", "show", "qos", "format=name,preempt").split()
-        assert sorted(qos) == ["high|low,normal", "low|", "normal|low"]
-        submit = ["sbatch", "--parsable", "--exclusive", "-o", "/dev/null"]
-        low = dev_in(d, *submit, "--qos=low", "--wrap", "sleep 1000").strip()
-        wait_for("the low job runs", lambda: state_of(d, low) == "RUNNING")
-        high = dev_in(d, *submit, "--qos=high", "--gres=gpu:2", "--wrap", "true").strip()
-        wait_for("the high job is over", lambda: state_of(d, high) == "COMPLETED")
-        assert state_of(d, low) == "PREEMPTED"
-        row = dev_in(d, "sacct", "-n", "-X", "-P", "-j", high, "-o", "account,qos,reqtres").strip()
-        assert row.startswith("lab|high|") and "gres/gpu=2" in row
-    finally:
-        run(DEV / "down", "--dir", d)
+    qos = dev_in(d, "sacctmgr", "-n", "-P", "show", "qos", "format=name,preempt").split()
+    assert sorted(qos) == ["high|low,normal", "low|", "normal|low"]
+    submit = ["sbatch", "--parsable", "--exclusive", "-o", "/dev/null"]
+    low = dev_in(d, *submit, "--qos=low", "--wrap", "sleep 1000").strip()
+    wait_for("the low job runs", lambda: state_of(d, low) == "RUNNING")
+    high = dev_in(d, *submit, "--qos=high", "--gres=gpu:2", "--wrap", "true").strip()
+    wait_for("the high job is over", lambda: state_of(d, high) == "COMPLETED")
+    assert state_of(d, low) == "PREEMPTED"
+    row = dev_in(d, "sacct", "-n", "-X", "-P", "-j", high, "-o", "account,qos,reqtres").strip()
+    assert row.startswith("lab|high|") and "gres/gpu=2" in row
+    run(DEV / "down", "--dir", d)
     assert processes_of(directory) == []
 
 
 def test_hollow_nodes_are_joined_on_both_sides(directory):
     d = directory / "c"
     run(DEV / "up", "--nodes", "1", "--hollow-nodes", "200", "--dir", d)
-    try:
-        slurm = dev_in(d, "sinfo", "-h", "-N", "-p", "hollow", "-t", "idle", "-o", "%N %G").split("\n")[:-1]
-        assert sorted(slurm) == sorted(f"hn{i} gpu:8" for i in range(1, 201))
-        pods = json.loads(dev_in(d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l", "sunk.coreweave.com/nodeset=hollow"))
-        joined = {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods["items"] if p["status"]["phase"] == "Running"}
-        assert joined == {f"hn{i}": f"hk{i}" for i in range(1, 201)}
-        nodes = json.loads(dev_in(d, "kubectl", "get", "nodes", "-o", "json"))["items"]
-        assert {n["metadata"]["name"] for n in nodes} == {"k1", *joined.values()}
-        assert dev_in(d, "srun", "sh", "-c", "echo $SLURMD_NODENAME") == "n1\n"  # real jobs go to real nodes
-    finally:
-        run(DEV / "down", "--dir", d)
+    slurm = dev_in(d, "sinfo", "-h", "-N", "-p", "hollow", "-t", "idle", "-o", "%N %G").split("\n")[:-1]
+    assert sorted(slurm) == sorted(f"hn{i} gpu:8" for i in range(1, 201))
+    pods = json.loads(dev_in(d, "kubectl", "get", "pods", "-n", "slurm", "-o", "json", "-l", "sunk.coreweave.com/nodeset=hollow"))
+    joined = {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods["items"] if p["status"]["phase"] == "Running"}
+    assert joined == {f"hn{i}": f"hk{i}" for i in range(1, 201)}
+    nodes = json.loads(dev_in(d, "kubectl", "get", "nodes", "-o", "json"))["items"]
+    assert {n["metadata"]["name"] for n in nodes} == {"k1", *joined.values()}
+    assert dev_in(d, "srun", "sh", "-c", "echo $SLURMD_NODENAME") == "n1\n"  # real jobs go to real nodes
+    run(DEV / "down", "--dir", d)
     assert processes_of(directory) == []
 
 

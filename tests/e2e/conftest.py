@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A test that fails shows the logs of its world: of every directory in `worlds`."""
+
+import pathlib
+import time
+
+import lite_server
+import pytest
+
+LINES = 40  # of each log
+LOGS = 12  # the ones that were written last
+BEGUN = pytest.StashKey[float]()
+WORLDS = pytest.StashKey[list]()
+
+
+@pytest.fixture
+def worlds(request):
+    """Directories whose logs are shown when this test fails. A Lite is there by itself."""
+    return request.node.stash.setdefault(WORLDS, [])
+
+
+def logs_below(directory):
+    found = [p for p in pathlib.Path(directory).rglob("*") if p.is_file() and (p.suffix in (".log", ".out") or p.name == "log")]
+    return sorted((p for p in found if p.stat().st_size), key=lambda p: p.stat().st_mtime)[-LOGS:]
+
+
+def pytest_runtest_setup(item):
+    item.stash[BEGUN] = time.time()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        alive = [lite.dir for lite in lite_server.ALIVE]
+        for directory in dict.fromkeys([*item.stash.get(WORLDS, []), *alive]):
+            for log in logs_below(directory):
+                if log.stat().st_mtime >= item.stash.get(BEGUN, 0) - 1:
+                    text = log.read_text(errors="replace").splitlines()[-LINES:]
+                    # under this name a section also gets into junit's file
+                    report.sections.append(("Captured stdout of the world", "\n".join([f"--- the last lines of {log}", *text, ""])))
+    return report
