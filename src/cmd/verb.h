@@ -14,5 +14,6 @@ struct verb {
 };
 
 int verb_check(int argc, char **argv);
+int verb_scheduler(int argc, char **argv);
 int verb_slurm_worker(int argc, char **argv);
 int verb_version(int argc, char **argv);
