@@ -232,7 +232,7 @@ static void election_changed(void *arg, bool leading, const char *holder)
 
 	if (leading != d->leading)
 		log_info("%s", leading ? "we lead" : "we do not lead any more");
-	if (!leading && *holder)
+	if (!leading && *holder && d->phase < SETTLING)
 		log_info("the leader is %s", holder);
 	if (d->phase < SETTLING || !leading)
 		tell_leading(d, leading);
