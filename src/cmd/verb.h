@@ -16,4 +16,5 @@ struct verb {
 int verb_check(int argc, char **argv);
 int verb_scheduler(int argc, char **argv);
 int verb_slurm_worker(int argc, char **argv);
+int verb_validate(int argc, char **argv);
 int verb_version(int argc, char **argv);

@@ -49,6 +49,9 @@ int json_parse_copy(const char *text, size_t len, yyjson_doc **ret, struct err *
  * that are no scalars, the same key twice, NUL characters. `where` names the file in errors: "sunk.yaml:3:7: …". */
 int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err);
 
+/* The same for any number of documents ("---" between): an array of them. */
+int yaml_parse_all(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err);
+
 /* The line, counted from 1, on which the key at this path stands in YAML that yaml_parse() took (elements of a list by their
  * number: "0"); 0 when it is not there. For messages about what a document says. */
 size_t yaml_line(const char *text, size_t len, const char *const *path, size_t n_path);

@@ -157,5 +157,32 @@ static void test_what_stands_where_can_be_told(void **state)
 	assert_int_equal(line_of("a: [", "c", NULL, NULL), 0);
 }
 
+static void test_several_documents_become_an_array(void **state)
+{
+	const struct {
+		const char *yaml, *want;
+	} cases[] = {
+		{ "", "[]" },
+		{ "a: 1\n", "[{\"a\":1}]" },
+		{ "---\na: 1\n---\n- 2\n...\n---\n'x'\n", "[{\"a\":1},[2],\"x\"]" },
+		{ "a: 1\n---\n---\nb: |\n  ---\n  c\n", "[{\"a\":1},null,{\"b\":\"---\\nc\\n\"}]" },
+	};
+	struct err err = { 0 };
+	yyjson_doc *doc;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_free_ char *got = NULL;
+
+		assert_int_equal(yaml_parse_all(cases[i].yaml, strlen(cases[i].yaml), "t", &doc, &err), 0);
+		got = yyjson_write(doc, 0, NULL);
+		assert_string_equal(got, cases[i].want);
+		yyjson_doc_free(doc);
+	}
+	assert_int_equal(yaml_parse_all("a: 1\n---\nb: [\n", 14, "t", &doc, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "t:4"));
+}
+
 TEST_MAIN(TEST(collections_nest), TEST(plain_scalars_get_core_types_and_quoted_ones_are_strings),
-          TEST(what_surprises_is_refused_with_its_place), TEST(limits_hold), TEST(what_stands_where_can_be_told))
+          TEST(what_surprises_is_refused_with_its_place), TEST(several_documents_become_an_array), TEST(limits_hold),
+          TEST(what_stands_where_can_be_told))

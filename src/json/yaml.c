@@ -26,6 +26,7 @@ struct builder {
 	yyjson_mut_doc *doc;
 	struct level levels[YAML_DEPTH_MAX];
 	unsigned depth, n_documents;
+	bool many; /* documents are allowed: they go into an array */
 	size_t n_nodes;
 	const char *where;
 	struct err *err;
@@ -279,7 +280,7 @@ static int take_event(struct builder *b, const yaml_event_t *e)
 
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		if (++b->n_documents > 1)
+		if (++b->n_documents > 1 && !b->many)
 			return refuse(b, -EBADMSG, &e->start_mark,
 			              "a second document starts here: only one is expected");
 		return 0;
@@ -313,9 +314,9 @@ static int build(struct builder *b)
 	return 0;
 }
 
-int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err)
+static int parse(const char *text, size_t len, const char *where, bool many, yyjson_doc **ret, struct err *err)
 {
-	struct builder b = { .where = str_or(where, "YAML"), .err = err };
+	struct builder b = { .where = str_or(where, "YAML"), .many = many, .err = err };
 	yyjson_doc *doc;
 	int r;
 
@@ -325,7 +326,9 @@ int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret
 		abort();
 	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
 	b.doc = yyjson_mut_doc_new(NULL);
-	yyjson_mut_doc_set_root(b.doc, yyjson_mut_null(b.doc));
+	yyjson_mut_doc_set_root(b.doc, many ? yyjson_mut_arr(b.doc) : yyjson_mut_null(b.doc));
+	if (many)
+		b.levels[b.depth++] = (struct level) { .collection = yyjson_mut_doc_get_root(b.doc), .seen = MAP_INIT };
 	r = build(&b);
 	doc = r == 0 ? yyjson_mut_doc_imut_copy(b.doc, NULL) : NULL;
 	builder_done(&b);
@@ -335,4 +338,14 @@ int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret
 		abort();
 	*ret = doc;
 	return 0;
+}
+
+int yaml_parse(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err)
+{
+	return parse(text, len, where, false, ret, err);
+}
+
+int yaml_parse_all(const char *text, size_t len, const char *where, yyjson_doc **ret, struct err *err)
+{
+	return parse(text, len, where, true, ret, err);
 }
