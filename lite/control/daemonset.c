@@ -10,6 +10,7 @@
 #include "lite/control/fit.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "policy/selector.h"
 #include "json/json.h"
 
 #define HASH_LABEL "controller-revision-hash"
@@ -139,7 +140,7 @@ static void look_at_node(struct controller *c, struct daemons *d, const struct v
 {
 	struct link *pods = view_pods_of(c->control->view, item_uid(d->root));
 	char reason[FIT_REASON_MAX];
-	bool wanted = n->node && fits_labels(d->sample, n->node), stays;
+	bool wanted = n->node && pod_selects(d->sample, n->node, NULL), stays;
 	usec_t at;
 	size_t alive = 0;
 

@@ -12,9 +12,7 @@
 /* True, or false with the reason: "Insufficient cpu", "node(s) had untolerated taint {k: v}", … */
 bool fits(const struct vpod *p, const struct vnode *n, char reason[FIT_REASON_MAX]);
 
-/* Only selector and affinity: what decides which nodes a DaemonSet is for. */
-bool fits_labels(const struct pod *p, const struct knode *n);
-/* Only taints of these effects. */
+/* Only taints. */
 bool fits_taints(const struct pod *p, const struct knode *n, char reason[FIT_REASON_MAX]);
 
 /* How much of the node is free afterwards, 0 … 1,000: higher is better. */

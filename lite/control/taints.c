@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "lite/control/control.h"
 #include "lite/eviction.h"
+#include "policy/taints.h"
 
 #define REASON "DeletionByTaintManager"
 #define MESSAGE "Taint manager: deleting due to NoExecute taint"
@@ -84,7 +85,7 @@ static usec_t must_go_at(struct controller *c, const struct vnode *n, const stru
 
 		if (t->effect != EFFECT_NO_EXECUTE)
 			continue;
-		o = tolerated(p, t);
+		o = taint_tolerated(p, t);
 		if (!o)
 			return 0;
 		if (!o->has_seconds)

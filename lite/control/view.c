@@ -271,19 +271,3 @@ bool pod_is_available(const struct pod *p, int64_t min_ready_s, usec_t now, usec
 	*ret_at = ready_of(p)->changed + min_ready_s * USEC_SEC;
 	return *ret_at <= now;
 }
-
-const struct toleration *tolerated(const struct pod *p, const struct taint *t)
-{
-	for (uint32_t i = 0; i < p->n_tolerations; i++) {
-		const struct toleration *o = &p->tolerations[i];
-
-		if (o->effect != EFFECT_ANY && o->effect != t->effect)
-			continue;
-		if (!str_empty(o->key) && !str_eq(o->key, t->key))
-			continue;
-		if (o->op == TOLERATE_EXISTS ||
-		    (!str_empty(o->key) && str_eq(str_or(o->value, ""), str_or(t->value, ""))))
-			return o;
-	}
-	return NULL;
-}

@@ -72,6 +72,3 @@ bool pod_is_over(const struct pod *p); /* Succeeded or Failed */
 bool pod_is_ready(const struct pod *p);
 bool pod_is_available(const struct pod *p, int64_t min_ready_s, usec_t now,
                       usec_t *ret_at); /* *ret_at: when it will be */
-
-/* Does one of the tolerations take the taint? NULL when none does. */
-const struct toleration *tolerated(const struct pod *p, const struct taint *t);

@@ -104,15 +104,15 @@ static const struct requirement *first_unmet(const struct selector_term *t, cons
 	return NULL;
 }
 
-bool term_matches(const struct selector_term *t, const struct knode *node)
+bool node_matches_term(const struct selector_term *t, const struct knode *node)
 {
 	return t->n_labels + t->n_fields > 0 && !first_unmet(t, node);
 }
 
-bool terms_match(const struct selector_term *terms, uint32_t n, const struct knode *node)
+bool node_matches_terms(const struct selector_term *terms, uint32_t n, const struct knode *node)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (term_matches(&terms[i], node))
+		if (node_matches_term(&terms[i], node))
 			return true;
 	return false;
 }
@@ -129,7 +129,7 @@ bool pod_selects(const struct pod *pod, const struct knode *node, struct unselec
 {
 	struct unselected why = { .label = unmet_label(pod, node) };
 
-	if (!why.label && (!pod->has_required || terms_match(pod->required_nodes, pod->n_required_nodes, node)))
+	if (!why.label && (!pod->has_required || node_matches_terms(pod->required_nodes, pod->n_required_nodes, node)))
 		return true;
 	if (!why.label && pod->n_required_nodes == 1)
 		why.needs = first_unmet(&pod->required_nodes[0], node);

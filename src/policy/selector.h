@@ -16,10 +16,10 @@ bool requirement_holds(const struct requirement *r, const char *value);
 
 /* All requirements of a term hold. A term without any matches nothing; nor does one that Kubernetes would not accept
  * (In without values, Gt with two, Exists with one, a field other than metadata.name …). */
-bool term_matches(const struct selector_term *t, const struct knode *node);
+bool node_matches_term(const struct selector_term *t, const struct knode *node);
 
 /* One of the terms matches; of no terms none does. */
-bool terms_match(const struct selector_term *terms, uint32_t n, const struct knode *node);
+bool node_matches_terms(const struct selector_term *terms, uint32_t n, const struct knode *node);
 
 /* Why a Pod's nodeSelector and affinity do not match. */
 struct unselected {

@@ -81,7 +81,7 @@ static bool holds(const struct line *l, bool field)
 	struct selector_term t = field ? (struct selector_term) { .fields = &r, .n_fields = 1 }
 	                               : (struct selector_term) { .labels = &r, .n_labels = 1 };
 
-	return term_matches(&t, &node);
+	return node_matches_term(&t, &node);
 }
 
 static void test_every_operator_decides_as_in_kubernetes(void **state)
@@ -110,13 +110,13 @@ static void test_a_term_needs_all_and_a_list_one(void **state)
 	struct selector_term list[] = { empty, both, a_n2, a_n1 };
 
 	(void)state;
-	assert_false(term_matches(&both, &node));
-	assert_true(term_matches(&a_n1, &node));
-	assert_false(term_matches(&a_n2, &node));
-	assert_false(term_matches(&empty, &node));
-	assert_true(terms_match(list, 4, &node));
-	assert_false(terms_match(list, 3, &node));
-	assert_false(terms_match(list, 0, &node));
+	assert_false(node_matches_term(&both, &node));
+	assert_true(node_matches_term(&a_n1, &node));
+	assert_false(node_matches_term(&a_n2, &node));
+	assert_false(node_matches_term(&empty, &node));
+	assert_true(node_matches_terms(list, 4, &node));
+	assert_false(node_matches_terms(list, 3, &node));
+	assert_false(node_matches_terms(list, 0, &node));
 }
 
 static void test_selector_and_affinity_must_both_match(void **state)

@@ -70,7 +70,7 @@ static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, co
 		return REACH_OK;
 	if (is_bound(c)) {
 		pv = v->volumes ? v->volumes[n] : NULL;
-		return !pv || !pv->has_required || terms_match(pv->required_nodes, pv->n_required_nodes, node)
+		return !pv || !pv->has_required || node_matches_terms(pv->required_nodes, pv->n_required_nodes, node)
 		               ? REACH_OK
 		               : REACH_VOLUME;
 	}
