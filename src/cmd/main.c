@@ -9,6 +9,7 @@
 
 static const struct verb verbs[] = {
 	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
+	{ "operator", "run the operator: Nodes locked and labelled as Slurm uses them", verb_operator },
 	{ "scheduler", "run the Pod Scheduler: Pods as Slurm jobs", verb_scheduler },
 	{ "slurm-worker", NULL, verb_slurm_worker },
 	{ "validate", "tell which Slurm jobs these Pods would become, or what is wrong with them", verb_validate },

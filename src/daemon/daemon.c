@@ -167,9 +167,11 @@ static size_t find_checks(void *arg, struct check checks[CHECKS_MAX])
 
 	static_assert(PARTS_MAX + 3 <= CHECKS_MAX, "room for all checks");
 	check_kube(d, &checks[n++]);
-	checks[n] = (struct check) { .name = "slurm" };
-	checks[n].ready = d->slurm->ops->ready(d->slurm, &checks[n].why);
-	n++;
+	if (d->slurm) {
+		checks[n] = (struct check) { .name = "slurm" };
+		checks[n].ready = d->slurm->ops->ready(d->slurm, &checks[n].why);
+		n++;
+	}
 	for (size_t i = 0; i < d->n_started; i++, n++) {
 		const struct part *p = d->program->parts[i];
 
@@ -256,7 +258,7 @@ static void released(void *arg)
 
 static size_t under_way(const struct daemon *d)
 {
-	return kube_port_effects(kube_port(d->kube)) + slurm_measured_changes(d->slurm);
+	return kube_port_effects(kube_port(d->kube)) + (d->slurm ? slurm_measured_changes(d->slurm) : 0);
 }
 
 /* The end, from one look to the next. */
@@ -463,7 +465,7 @@ static int start(struct daemon *d, struct err *err)
 		r = loop_add_signal(d->loop, SIGINT, got_signal, d, err);
 	if (r == 0)
 		r = open_kube(d, err);
-	if (r == 0)
+	if (r == 0 && !d->program->no_slurm)
 		r = open_slurm(d, err);
 	if (r == 0)
 		r = open_pages(d, err);
@@ -485,8 +487,10 @@ static void end(struct daemon *d)
 		d->program->parts[i]->done(d->program->parts[i]->arg);
 		drive_free(d->drives[i]);
 	}
-	slurm_close(d->real_slurm);
-	slurm_measured_free(d->slurm);
+	if (d->slurm) {
+		slurm_close(d->real_slurm);
+		slurm_measured_free(d->slurm);
+	}
 	kube_close(d->kube);
 	kube_measured_free(d->kport);
 	kube_config_free(d->config);

@@ -53,6 +53,7 @@ struct daemon_program {
 	const char *about; /* a paragraph for --help */
 	struct part *const *parts;
 	size_t n_parts;
+	bool no_slurm; /* none of them needs it: daemon_slurm() is NULL */
 };
 
 /* Reads the settings and runs until SIGTERM or SIGINT; returns the exit status. */

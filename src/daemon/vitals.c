@@ -116,7 +116,8 @@ static void fill(void *arg)
 	const char *holder;
 
 	fill_process(v);
-	fill_slurm(v);
+	if (v->slurm)
+		fill_slurm(v);
 	for (size_t k = 0; (i = kube_port_informer(kube_port(v->kube), k)); k++)
 		fill_store(v, i);
 	for (size_t k = 0; k < n; k++)
