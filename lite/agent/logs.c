@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a container writes goes straight into a file, line times are not recorded: timestamps are refused, and "since"
- * only tells a log that was written to in that time from one that was not.
+ * Reads the files that the shims' scribes write, and shows their lines with or without times.
  */
 #include "lite/agent/logs.h"
 
@@ -14,14 +13,17 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "lite/agent/logfile.h"
 #include "lite/pki.h"
 #include "lite/web.h"
 
 #define PATH "/containerLogs/"
 #define TOKEN_MAX 4096
 #define TOKEN_MIN 16
+#define SINCE_MAX_S ((int64_t)100 * 365 * 24 * 3600)
 #define FOLLOW_SPAN (100 * USEC_MSEC)
 #define BLOCK ((size_t)64 << 10)
+#define KEPT_MAX (2 * (BLOCK + LOGFILE_HEAD_LEN + LOGFILE_LINE_MAX))
 
 struct logs {
 	struct loop *loop;
@@ -39,7 +41,9 @@ struct tail {
 	int fd;
 	int64_t left; /* bytes that may still be sent */
 	bool follow;
-	char *uid, *container;
+	char *uid, *container, *path;
+	struct log_view view;
+	struct buf kept, shown; /* read, and made ready to be sent */
 	usec_t run; /* when the run of the container began that is followed */
 };
 
@@ -54,20 +58,59 @@ static bool still_runs(const struct tail *t)
 	return b && b->phase == BOX_RUNNING && b->started_at == t->run;
 }
 
+/* The scribe has begun a new file meanwhile: go on with that. */
+static bool next_file(struct tail *t)
+{
+	struct stat here, there;
+	int fd;
+
+	if (!t->follow || fstat(t->fd, &here) < 0 || stat(t->path, &there) < 0 || here.st_ino == there.st_ino)
+		return false;
+	fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	close(t->fd);
+	t->fd = fd;
+	return true;
+}
+
+/* More to send, as far as it is there. False when there is nothing (more) in the file. */
+static bool fill(struct tail *t)
+{
+	while (t->shown.len == 0) {
+		char *room = buf_reserve(&t->kept, BLOCK);
+		ssize_t n = room ? read(t->fd, room, BLOCK) : -1;
+
+		if (n <= 0)
+			return false;
+		t->kept.len += (size_t)n;
+		t->kept.data[t->kept.len] = 0;
+		logfile_show(&t->view, &t->kept, &t->shown, BLOCK);
+	}
+	return true;
+}
+
 static ssize_t tail_read(void *arg, char *to, size_t max)
 {
 	struct tail *t = arg;
 	bool runs = still_runs(t); /* asked first: what it wrote before its end is then read */
-	ssize_t n = read(t->fd, to, (size_t)MIN_OF((int64_t)max, t->left));
+	size_t n;
 
-	if (n > 0) {
-		t->left -= n;
-		return n;
+	if (t->left > 0 && !fill(t) && !(next_file(t) && fill(t))) {
+		if (!runs)
+			return -1;
+		loop_set_timer(t->again, usec_add(loop_now(t->logs->loop), FOLLOW_SPAN));
+		return 0;
 	}
-	if (n < 0 || !runs || t->left == 0)
+	n = MIN_OF(MIN_OF(max, t->shown.len), (size_t)t->left);
+	if (n == 0)
 		return -1;
-	loop_set_timer(t->again, usec_add(loop_now(t->logs->loop), FOLLOW_SPAN));
-	return 0;
+	memcpy(to, t->shown.data, n);
+	buf_drop_front(&t->shown, n);
+	if (t->shown.len == 0)
+		logfile_show(&t->view, &t->kept, &t->shown, BLOCK); /* what did not fit before */
+	t->left -= (int64_t)n;
+	return (ssize_t)n;
 }
 
 static void tail_again(void *arg)
@@ -81,8 +124,11 @@ static void tail_closed(void *arg)
 
 	loop_remove_timer(t->again);
 	close(t->fd);
+	buf_done(&t->kept);
+	buf_done(&t->shown);
 	free(t->uid);
 	free(t->container);
+	free(t->path);
 	free(t);
 }
 
@@ -112,15 +158,11 @@ static off_t lines_from_end(int fd, off_t size, int64_t n)
 	return 0;
 }
 
-static off_t beginning(int fd, int64_t tail_lines, int64_t since_s)
+static off_t beginning(int fd, int64_t tail_lines)
 {
 	struct stat s;
 
-	if (fstat(fd, &s) < 0)
-		return 0;
-	if (since_s >= 0 && (int64_t)s.st_mtim.tv_sec + since_s < clock_wall(clock_real()) / USEC_SEC)
-		return s.st_size;
-	return tail_lines >= 0 ? lines_from_end(fd, s.st_size, tail_lines) : 0;
+	return tail_lines < 0 || fstat(fd, &s) < 0 ? 0 : lines_from_end(fd, s.st_size, tail_lines);
 }
 
 /* ---- requests ---- */
@@ -154,19 +196,18 @@ static bool number(const struct exchange *x, const char *key, int64_t otherwise,
 }
 
 /* While a container waits to be run again, the run before is the one whose log is current. */
-static int open_log(const struct run *r, const char *container, bool previous)
+static char *log_path(const struct run *r, const char *container, bool previous)
 {
 	const struct box_state *b = run_box(r, container);
 	bool waits = b && b->phase != BOX_RUNNING && str_eq(b->reason, "CrashLoopBackOff");
-	_cleanup_free_ char *path =
-	        str_printf("%s/%s.log%s", run_dir(r), container, previous && !waits ? BOX_LOG_BEFORE : "");
 
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return str_printf("%s/%s.log%s", run_dir(r), container, previous && !waits ? BOX_LOG_BEFORE : "");
 }
 
 static void send_log(struct logs *l, struct exchange *x, const struct run *r, const char *container)
 {
 	const struct box_state *b = run_box(r, container);
+	_cleanup_free_ char *path = log_path(r, container, flag(x, "previous"));
 	int64_t lines, since, limit;
 	struct tail *t;
 	int fd;
@@ -176,16 +217,12 @@ static void send_log(struct logs *l, struct exchange *x, const struct run *r, co
 		refuse(x, 400, "tailLines, sinceSeconds and limitBytes are numbers");
 		return;
 	}
-	if (flag(x, "timestamps")) {
-		refuse(x, 400, "the times of log lines are not recorded on this node");
-		return;
-	}
-	fd = open_log(r, container, flag(x, "previous"));
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
 		refuse(x, 404, "there is no such log");
 		return;
 	}
-	lseek(fd, beginning(fd, lines, since), SEEK_SET);
+	lseek(fd, beginning(fd, lines), SEEK_SET);
 	t = NEW(struct tail);
 	*t = (struct tail) { .logs = l,
 		             .x = x,
@@ -194,7 +231,12 @@ static void send_log(struct logs *l, struct exchange *x, const struct run *r, co
 		             .follow = flag(x, "follow") && !flag(x, "previous"),
 		             .uid = mem_strdup(run_uid(r)),
 		             .container = mem_strdup(container),
+		             .path = TAKE_PTR(path),
+		             .kept = BUF(KEPT_MAX),
+		             .shown = BUF(KEPT_MAX),
 		             .run = b ? b->started_at : 0 };
+	log_view_init(&t->view, flag(x, "timestamps"),
+	              since < 0 ? 0 : MAX_OF(1, clock_wall(clock_real()) - MIN_OF(since, SINCE_MAX_S) * USEC_SEC));
 	t->again = loop_add_timer(l->loop, tail_again, t);
 	xch_stream(x, 200, "text/plain", &tail_ops, t);
 }

@@ -32,6 +32,6 @@ typedef void (*raw_done)(void *arg, const struct kube_result *result, yyjson_val
 #define RAW_STRATEGIC "application/strategic-merge-patch+json"
 
 /* body may be NULL. Everything is copied. `done` comes once, later, from the loop. */
-struct raw *raw_send(struct lane *l, const char *method, const char *path, const char *content_type,
-                     const char *body, raw_done done, void *arg);
+struct raw *raw_send(struct lane *l, const char *method, const char *path, const char *content_type, const char *body,
+                     raw_done done, void *arg);
 void raw_cancel(struct raw *r); /* `done` is not called; NULL is fine */

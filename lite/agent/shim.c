@@ -21,6 +21,7 @@
 #include "lite/agent/box.h"
 #include "lite/agent/descend.h"
 #include "lite/agent/probe.h"
+#include "lite/agent/scribe.h"
 #include "net/loop.h"
 
 #define BACKOFF_FIRST (10 * USEC_SEC) /* as the kubelet: at once, then 10 s, 20 s … 5 min */
@@ -40,6 +41,7 @@ struct box {
 	usec_t run_since; /* monotonic */
 	bool is_init, term_sent, done;
 	struct probe *startup, *readiness, *liveness;
+	struct scribe *scribe; /* while it runs */
 	char message[256];
 };
 
@@ -170,6 +172,8 @@ static void box_ended(struct box *b, int status)
 	usec_t now = loop_now(b->shim->loop);
 
 	stop_probes(b);
+	scribe_free(b->scribe); /* first: what it said is in its log when its end is told */
+	b->scribe = NULL;
 	st->exit = (struct box_exit) { .started = st->started_at, .finished = clock_wall(clock_real()) };
 	if (WIFSIGNALED(status)) {
 		st->exit.signal = WTERMSIG(status);
@@ -187,24 +191,47 @@ static void box_ended(struct box *b, int status)
 }
 
 /* Each run has a log of its own; that of the run before is kept. */
-static int open_log(const struct box *b)
+static void put_log_away(const struct box *b)
 {
-	_cleanup_free_ char *before = str_printf("%s" BOX_LOG_BEFORE, b->spec->log);
+	_cleanup_free_ char *before = str_printf("%s" BOX_LOG_BEFORE, b->spec->log),
+	                    *old = str_printf("%s" SCRIBE_OLD, b->spec->log);
 
-	if (b->st->phase == BOX_TERMINATED)
+	if (b->st->phase == BOX_TERMINATED) {
 		rename(b->spec->log, before);
-	return open(b->spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+		unlink(old);
+	}
+}
+
+static int box_spawn(struct box *b, pid_t *ret_pid, struct err *err)
+{
+	_cleanup_free_ const char **argv = with_null(b->spec->argv, b->spec->n_argv),
+	                          **env = with_null(b->spec->env, b->spec->n_env);
+	_cleanup_fd_ int out = -1;
+	int r = scribe_new(b->shim->loop, b->spec->log, SCRIBE_FILE_MAX, &b->scribe, &out, err);
+
+	if (r < 0)
+		return r;
+	if (b->spec->n_argv == 0)
+		return err_set(err, -EINVAL,
+		               "the container has no command: images are not used here, so their entry points are "
+		               "unknown");
+	return spawn(&(struct spawn) { .argv = argv,
+	                               .env = env,
+	                               .env_only = true,
+	                               .cwd = b->spec->cwd,
+	                               .in = -1,
+	                               .out = out,
+	                               .err = out,
+	                               .extra = -1 },
+	             ret_pid, err);
 }
 
 static void box_start(struct box *b)
 {
-	_cleanup_free_ const char **argv = with_null(b->spec->argv, b->spec->n_argv),
-	                          **env = with_null(b->spec->env, b->spec->n_env);
-	_cleanup_fd_ int log = open_log(b);
 	struct err err = { 0 };
 	pid_t pid;
-	int r;
 
+	put_log_away(b);
 	if (b->st->phase == BOX_TERMINATED) {
 		b->st->last = b->st->exit;
 		b->st->has_last = true;
@@ -216,20 +243,7 @@ static void box_start(struct box *b)
 	b->st->started_at = clock_wall(clock_real());
 	b->st->reason = "";
 	*b->message = 0;
-	r = b->spec->n_argv == 0 ? err_set(&err, -EINVAL,
-	                                   "the container has no command: images are not used here, so their entry "
-	                                   "points are unknown")
-	    : log < 0            ? err_errno(&err, -errno, "cannot write its log %s", b->spec->log)
-	                         : spawn(&(struct spawn) { .argv = argv,
-	                                                   .env = env,
-	                                                   .env_only = true,
-	                                                   .cwd = b->spec->cwd,
-	                                                   .in = -1,
-	                                                   .out = log,
-	                                                   .err = log,
-	                                                   .extra = -1 },
-	                                 &pid, &err);
-	if (r < 0) {
+	if (box_spawn(b, &pid, &err) < 0) {
 		box_ended(b, 128 << 8);
 		str_copy(b->message, sizeof(b->message), err_text(&err));
 		b->st->exit.reason = "StartError";
@@ -591,14 +605,20 @@ static int load(struct shim *s, struct err *err)
 	return 0;
 }
 
+static void box_done(struct box *b)
+{
+	stop_probes(b);
+	scribe_free(b->scribe);
+}
+
 static void unload(struct shim *s)
 {
 	while (!list_empty(&s->clients))
 		drop_client(LIST_ITEM(s->clients.next, struct client, link));
 	for (uint32_t i = 0; s->spec && i < s->spec->n_inits; i++)
-		stop_probes(&s->inits[i]);
+		box_done(&s->inits[i]);
 	for (uint32_t i = 0; s->spec && i < s->spec->n_mains; i++)
-		stop_probes(&s->mains[i]);
+		box_done(&s->mains[i]);
 	fd_closep(&s->listener);
 	loop_free(s->loop);
 	free(s->inits);

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "lite/agent/box.h"
+#include "lite/agent/logfile.h"
 
 #define PATIENCE_MS 20000
 
@@ -65,6 +66,21 @@ static char *file_text(const char *dir, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(buf_read_file(&text, path), 0);
 	return buf_take(&text);
+}
+
+/* A log as a reader sees it. */
+static char *log_text(const char *dir, const char *name)
+{
+	_cleanup_free_ char *kept_text = file_text(dir, name);
+	_cleanup_buf_ struct buf kept = BUF(65536);
+	struct buf shown = BUF(65536);
+	struct log_view view;
+
+	buf_add_str(&kept, kept_text);
+	log_view_init(&view, false, 0);
+	logfile_show(&view, &kept, &shown, SIZE_MAX);
+	assert_int_equal(kept.len, 0);
+	return buf_take(&shown);
 }
 
 /* Starts a Pod; "@" in the spec stands for its directory. */
@@ -174,7 +190,7 @@ static void test_a_command_runs_with_its_own_environment_and_its_exit_code_is_to
 	UNTIL(&p, p.state->ended);
 	assert_int_equal(p.state->mains[0].exit.code, 7);
 	assert_string_equal(p.state->mains[0].exit.reason, "Error");
-	log = file_text(p.dir, "log");
+	log = log_text(p.dir, "log");
 	assert_string_equal(log, "b\n/\n");
 	pod_done(&p);
 }
@@ -191,7 +207,7 @@ static void test_init_boxes_run_in_order_before_the_main_ones(void **state)
 	(void)state;
 	UNTIL(&p, p.state->ended);
 	assert_true(p.state->initialized);
-	log = file_text(p.dir, "log");
+	log = log_text(p.dir, "log");
 	assert_string_equal(log, "1\n2\n3\n");
 	pod_done(&p);
 }
@@ -223,7 +239,7 @@ static void test_a_sidecar_stays_until_the_main_boxes_are_done(void **state)
 	assert_int_equal(p.state->inits[0].phase, BOX_RUNNING);
 	UNTIL(&p, p.state->ended);
 	assert_int_equal(p.state->mains[0].exit.code, 0);
-	log = file_text(p.dir, "log2");
+	log = log_text(p.dir, "log2");
 	assert_non_null(strstr(log, "bye\n"));
 	pod_done(&p);
 }
@@ -242,8 +258,8 @@ static void test_a_box_that_ends_is_restarted_when_the_policy_says_so(void **sta
 	assert_int_equal(p.state->mains[0].exit.code, 0);
 	assert_true(p.state->mains[0].has_last);
 	assert_int_equal(p.state->mains[0].last.code, 3);
-	log = file_text(p.dir, "log");
-	before = file_text(p.dir, "log.before");
+	log = log_text(p.dir, "log");
+	before = log_text(p.dir, "log.before");
 	assert_string_equal(log, "two\n");
 	assert_string_equal(before, "one\n");
 	pod_done(&p);
@@ -276,7 +292,7 @@ static void test_term_gives_time_to_clean_up_and_then_kills(void **state)
 	for (_cleanup_free_ char *log = NULL; !log || !strstr(log, "up");) { /* the trap is set */
 		free(log);
 		usleep(5000);
-		log = file_text(kind.dir, "log");
+		log = log_text(kind.dir, "log");
 	}
 	pod_term(&kind, 20000);
 	UNTIL(&kind, kind.state->ended);

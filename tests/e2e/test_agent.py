@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The node agent with a real kubectl: Pods as processes, their logs, their ends; an agent that comes and goes."""
 
+import datetime
 import os
 import re
 import signal
@@ -187,6 +188,30 @@ def test_logs_show_what_was_written(pods):
     assert pods.logs("p", "-f").count("\n") == 4  # it is over: nothing to wait for
 
 
+def test_logs_carry_the_times_of_their_lines(pods):
+    pods.make("p", "echo one; sleep 3; echo two; printf end")
+    pods.phase("p", "Succeeded")
+    lines = [line.split(" ", 1) for line in pods.logs("p", "--timestamps").split("\n")]
+    assert [text for _, text in lines] == ["one", "two", "end"]
+    times = [datetime.datetime.fromisoformat(t) for t, _ in lines]
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert times == sorted(times) and abs((now - times[0]).total_seconds()) < DEADLINE
+    assert 2.5 < (times[1] - times[0]).total_seconds() < DEADLINE
+    assert pods.logs("p", "--since-time=" + lines[1][0]) == "two\nend"
+    age = int((now - times[0]).total_seconds()) - 1  # between the first line and the second
+    assert pods.logs("p", f"--since={age}s") == "two\nend"
+    assert pods.logs("p", "--timestamps", "--tail=1") == " ".join(lines[2])
+
+
+def test_logs_of_all_that_a_selector_names(pods):
+    for name in ("a", "b"):
+        pods.make(name, pods.container("x", f"echo x of {name}"), pods.container("y", f"echo y of {name}"))
+        pods.k("label", "pod", name, "group=g")
+        pods.phase(name, "Succeeded")
+    got = pods.k("logs", "-l", "group=g", "--all-containers", "--prefix")
+    assert sorted(got.splitlines()) == [f"[pod/{p}/{c}] {c} of {p}" for p in "ab" for c in "xy"]
+
+
 def test_logs_are_followed_until_the_container_ends(pods):
     script = "echo one; while [ ! -e $V/go ]; do sleep 0.05; done; echo two"
     main = pods.container("c", script, volumeMounts=[pods.mount("v")])
@@ -256,7 +281,7 @@ def test_logs_need_the_right_to_read_them_and_the_agents_port_needs_its_token(po
 
 
 def test_a_large_log_and_a_slow_reader_do_not_fill_the_server(pods):
-    pods.make("p", "yes 0123456789012345678901234567890 | head -c 40000000")
+    pods.make("p", "yes $(head -c 999 /dev/zero | tr '\\0' x) | head -c 40000000")
     pods.phase("p", "Succeeded")
     reader = pods.lite.kubectl_start("-n", pods.ns, "logs", "p")
     try:
