@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "kube/client.h"
 #include "kube/informer.h"
+#include "kube/reporter.h"
 #include "lite/agent/logs.h"
 #include "lite/agent/node.h"
 #include "lite/agent/run.h"
@@ -42,6 +43,8 @@ struct agent {
 	struct cred *cred;
 	struct kube_client *client;
 	struct lane lane;
+	struct gate open; /* nobody else speaks for these nodes */
+	struct reporter *reporter;
 	struct informer *pods;
 	struct sweep *sweep;
 	struct logs *logs; /* NULL: not served */
@@ -94,6 +97,19 @@ static bool fits(void *arg, const struct run *r, const struct pod *pod, char *re
 	return true;
 }
 
+static void told(void *arg, const struct run *r, const struct story_event *e)
+{
+	struct agent *a = arg;
+
+	reporter_tell(a->reporter,
+	              &(struct kube_event) {
+	                      .about = { .kind = KUBE_PODS, .ns = run_ns(r), .name = run_name(r), .uid = run_uid(r) },
+	                      .type = e->type,
+	                      .reason = e->reason,
+	                      .action = e->action,
+	                      .message = e->message });
+}
+
 static void gone(void *arg, struct run *r)
 {
 	struct agent *a = arg;
@@ -127,6 +143,7 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 			                             .self = a->self,
 			                             .pod_env = a->pod_env,
 			                             .fits = fits,
+			                             .tell = told,
 			                             .gone = gone,
 			                             .arg = a };
 
@@ -258,6 +275,8 @@ static int set_up(struct agent *a, const struct settings *s, struct err *err)
 	a->cred = cred_new(a->loop, clock_real(), a->config, 0);
 	a->client = kube_client_new(a->loop, clock_real(), a->cred);
 	lane_init(&a->lane, a->client);
+	a->open = GATE_ALWAYS_OPEN;
+	a->reporter = reporter_new(a->loop, clock_real(), a->client, &a->open, "kubelet", "sunk-lite-agent");
 	if (!str_empty(s->log_token_file))
 		r = logs_new(a->loop, s->log_token_file,
 		             &(struct log_source) { .named = named_run, .of_uid = run_of, .arg = a }, &a->logs, err);
@@ -300,6 +319,7 @@ static void take_down(struct agent *a)
 	for (size_t n = 0; n < a->n_labels; n++)
 		free((char *)a->labels[n]);
 	lane_done(&a->lane);
+	reporter_free(a->reporter);
 	kube_client_free(a->client);
 	cred_free(a->cred);
 	kube_config_free(a->config);

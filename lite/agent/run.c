@@ -54,6 +54,7 @@ struct run {
 	char *ns, *name, *uid, *dir;
 	enum stage stage;
 	bool admitted, removed, deleting, final_written, held, shim_told;
+	bool adopted; /* what happened before its first state was told by the agent before this one */
 	int64_t grace_s, told_grace_s, deadline_s;
 	int64_t cpu, memory, gpus; /* what it asks for */
 	yyjson_doc *pod;
@@ -80,6 +81,16 @@ static void advance(struct run *r);
 const char *run_uid(const struct run *r)
 {
 	return r->uid;
+}
+
+const char *run_ns(const struct run *r)
+{
+	return r->ns;
+}
+
+const char *run_name(const struct run *r)
+{
+	return r->name;
 }
 
 const char *run_dir(const struct run *r)
@@ -282,10 +293,35 @@ static void delete_object(struct run *r)
 	r->call = raw_send(r->c.lane, "DELETE", path, "application/json", body, deleted, r);
 }
 
+/* Events */
+
+static void tell(void *arg, const struct story_event *e)
+{
+	struct run *r = arg;
+
+	if (!hollow(r) && !r->removed)
+		r->c.tell(r->c.arg, r, e);
+}
+
+static void tell_warning(struct run *r, const char *reason, const char *action, const char *message)
+{
+	tell(r, &(struct story_event) { .type = "Warning", .reason = reason, .action = action, .message = message });
+}
+
+static void tell_change(struct run *r, const struct pod_state *state)
+{
+	_cleanup_free_ char *pod = str_printf("%s_%s(%s)", r->name, r->ns, r->uid);
+
+	if (!r->adopted)
+		story_of_change(r->state, state, pod, tell, r);
+	r->adopted = false;
+}
+
 /* Ended */
 
 static void take_state(struct run *r, struct pod_state *state)
 {
+	tell_change(r, state);
 	free(r->state);
 	r->state = state;
 	r->dirty = true;
@@ -422,6 +458,8 @@ static void told_shim(struct run *r, int64_t grace_s)
 {
 	if (r->shim_told && grace_s >= r->told_grace_s)
 		return;
+	if (!r->shim_told)
+		story_of_end(r->state, tell, r);
 	r->shim_told = true;
 	r->told_grace_s = grace_s;
 	if (dprintf(r->fd, "term %lld\n", (long long)grace_s * 1000) < 0)
@@ -483,6 +521,8 @@ static void wait_for_parts(struct run *r, const struct err *err)
 {
 	log_debug("pod %s/%s: %s", r->ns, r->name, err_text(err));
 	drop_needs(r);
+	if (!r->waiting || !str_eq(r->waiting_message, err_text(err)))
+		tell_warning(r, "Failed", "Starting", err_text(err));
 	r->waiting = r->dirty = true;
 	str_copy(r->waiting_message, sizeof(r->waiting_message), err_text(err));
 	wake(r, GATHER_AGAIN_SPAN);
@@ -617,8 +657,9 @@ static void got_pod(void *arg, const struct kube_result *result, yyjson_val *obj
 	} else if (*r->failed_reason) {
 		r->stage = STAGE_ENDED;
 		r->held = r->dirty = true;
+		tell_warning(r, r->failed_reason, "Admitting", r->failed_message);
 	} else if (!hollow(r) && access(spec, F_OK) == 0) { /* it ran when the agent went away */
-		r->sandbox = true;
+		r->sandbox = r->adopted = true;
 		r->stage = STAGE_CONNECT;
 		r->connect_tries = CONNECT_TRIES - ADOPT_TRIES;
 		try_connect(r);
@@ -656,6 +697,10 @@ static void check_deadline(struct run *r)
 	str_copy(r->failed_reason, sizeof(r->failed_reason), "DeadlineExceeded");
 	str_copy(r->failed_message, sizeof(r->failed_message),
 	         "Pod was active on the node longer than the specified deadline");
+	tell(r, &(struct story_event) { .type = "Normal",
+	                                .reason = r->failed_reason,
+	                                .action = "Stopping",
+	                                .message = r->failed_message });
 	r->dirty = true;
 }
 

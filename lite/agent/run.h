@@ -8,6 +8,7 @@
 #include "lite/agent/box.h"
 #include "lite/agent/node.h"
 #include "lite/agent/raw.h"
+#include "lite/agent/story.h"
 #include "model/pod.h"
 #include "net/loop.h"
 
@@ -22,6 +23,7 @@ struct run_context {
 	/* Room for this Pod besides those admitted on its node? False with reason ("OutOfcpu") and message. */
 	bool (*fits)(void *arg, const struct run *r, const struct pod *pod, char *reason, size_t reason_size,
 	             char *message, size_t message_size);
+	void (*tell)(void *arg, const struct run *r, const struct story_event *e); /* in an Event */
 	void (*gone)(void *arg, struct run *r); /* nothing is left of it: forget and free it */
 	void *arg;
 };
@@ -35,6 +37,8 @@ void run_update(struct run *r, const struct pod *pod);
 void run_removed(struct run *r);
 
 const char *run_uid(const struct run *r);
+const char *run_ns(const struct run *r);
+const char *run_name(const struct run *r);
 const char *run_dir(const struct run *r);
 bool run_is(const struct run *r, const char *ns, const char *name); /* and still in the API */
 /* The container as its shim told last; NULL when it has not. Good until the run is next called. */

@@ -376,6 +376,42 @@ def test_a_sidecar_stays_while_the_pod_runs_and_then_ends(pods):
     assert pods.logs("p", "-c", "s").split()[::2] == ["up", "bye"]  # the shell tells of its sleep in between
 
 
+# ---- Events ----
+
+
+def events_of(pods, name):
+    items = pods.lite.get("-n", pods.ns, "events", "--field-selector", f"involvedObject.name={name}")["items"]
+    return {e["reason"]: e for e in items}
+
+
+def test_events_tell_of_starts_and_ends(pods):
+    pods.make("p", "echo up; exec sleep 1000")
+    pods.said("p", "up")
+    wait_for("the start is told", lambda: {"Pulled", "Created", "Started"} <= set(events_of(pods, "p")))
+    started = events_of(pods, "p")["Started"]
+    assert started["message"] == "Started container c" and started["type"] == "Normal"
+    assert started["involvedObject"]["uid"] == pods.get("p")["metadata"]["uid"]
+    assert re.search(r"Normal +Started +\S+ +kubelet +Started container c", pods.k("describe", "pod", "p"))
+    pods.k("delete", "pod", "p", "--now")
+    wait_for("the end is told", lambda: events_of(pods, "p").get("Killing", {}).get("message") == "Stopping container c")
+
+
+def test_events_tell_why_not(pods):
+    pods.make("crash", "exit 1", restartPolicy="Always")
+    pods.make("large", pods.container("c", "true", resources={"requests": {"cpu": "99"}}))
+    env = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "missing", "key": "a"}}}]
+    pods.make("waits", pods.container("c", "true", env=env))
+    pods.make("long", "exec sleep 1000", activeDeadlineSeconds=1)
+    for name, reason, text in [
+        ("crash", "BackOff", "Back-off restarting failed container c in pod crash_"),
+        ("large", "OutOfcpu", "Node didn't have enough resource: cpu"),
+        ("waits", "Failed", "missing"),
+        ("long", "DeadlineExceeded", "longer than the specified deadline"),
+    ]:
+        wait_for(f"{name}: {reason}", lambda n=name, r=reason, t=text: t in events_of(pods, n).get(r, {}).get("message", ""))
+    assert "BackOff" in pods.k("events", "--for=pod/crash", "--types=Warning")
+
+
 # ---- what containers see ----
 
 
