@@ -9,6 +9,7 @@
 
 static const struct verb verbs[] = {
 	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
+	{ "explain", "tell what a Pod is, what it waits for and what can be done", verb_explain },
 	{ "operator", "run the operator: Nodes locked and labelled as Slurm uses them", verb_operator },
 	{ "scheduler", "run the Pod Scheduler: Pods as Slurm jobs", verb_scheduler },
 	{ "slurm-worker", NULL, verb_slurm_worker },

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "cmd/parts.h"
+#include "cmd/pod_rules.h"
 #include "cmd/verb.h"
 #include "daemon/listen.h"
 #include "net/token.h"
@@ -26,7 +27,6 @@
 enum scope { SCOPE_CLUSTER, SCOPE_NAMESPACE };
 static const char *const scopes[] = { "cluster", "namespace", NULL };
 static const char *const cancels[] = { [ON_CANCEL_DELETE] = "delete", [ON_CANCEL_RESUBMIT] = "resubmit", NULL };
-static const char *const gpu_resources[] = { "nvidia.com/gpu", "amd.com/gpu" };
 
 #define ROWS 20
 
@@ -34,17 +34,15 @@ struct schedulerd {
 	struct part part;
 	struct arg rows[ROWS];
 	/* settings */
-	char *name, *release, *gpu_type_label;
-	usec_t kill_wait, poll_min, poll_max;
+	struct pod_rules pod_rules;
+	char *release;
+	usec_t poll_min, poll_max;
 	int scope, on_cancel;
-	struct arg_list namespaces, gpu_resources;
-	struct arg_map gpu_types;
-	bool allow_static_cpu;
+	struct arg_list namespaces;
 	char *hook_listen, *hook_url, *hook_program, *hook_ca_file, *hook_cert_file, *hook_key_file, *hook_secret_file;
 	/* made from them */
 	char *full_name, *url;
 	const char *own_namespace[1];
-	struct pair *types;
 	struct buf secret, cert, key;
 	struct listen hook_at;
 	struct scheduler *scheduler;
@@ -54,19 +52,14 @@ struct schedulerd {
 static void make_rows(struct schedulerd *s)
 {
 	const struct arg rows[] = {
-		{ .flag = "scheduler-name",
-		  .config = "scheduler.name",
-		  .type = ARG_STRING,
-		  .value = &s->name,
-		  .unit = "NAME",
-		  .help = "Pods whose spec.schedulerName is this are ours. Else NAMESPACE-RELEASE: the namespace we "
-		          "run in and --release." },
 		{ .flag = "release",
 		  .config = "scheduler.release",
 		  .type = ARG_STRING,
 		  .value = &s->release,
 		  .unit = "NAME",
-		  .help = "Name of the Helm release, for the default of --scheduler-name." },
+		  .help = "Name of the Helm release. Without --scheduler-name the name is NAMESPACE-RELEASE, of the "
+		          "namespace we run "
+		          "in." },
 		{ .flag = "scope",
 		  .config = "scheduler.scope.type",
 		  .type = ARG_CHOICE,
@@ -78,45 +71,12 @@ static void make_rows(struct schedulerd *s)
 		  .type = ARG_LIST,
 		  .value = &s->namespaces,
 		  .help = "With --scope namespace: which; else the one we run in." },
-		{ .flag = "slurm-kill-wait",
-		  .config = "scheduler.slurmKillWait",
-		  .type = ARG_DURATION,
-		  .value = &s->kill_wait,
-		  .min = USEC_SEC,
-		  .max = USEC_HOUR,
-		  .help = "Slurm's KillWait: a Pod's grace period must be shorter by more than 5s. When not given, the "
-		          "controller is "
-		          "asked." },
 		{ .flag = "on-job-cancel",
 		  .config = "scheduler.onJobCancel",
 		  .type = ARG_CHOICE,
 		  .value = &s->on_cancel,
 		  .choices = cancels,
 		  .help = "When someone cancels the job of a Pod that waits: delete the Pod, or submit another job." },
-		{ .flag = "gpu-resource",
-		  .config = "scheduler.gpuResources",
-		  .type = ARG_LIST,
-		  .value = &s->gpu_resources,
-		  .help = "Resources of Pods that are GPUs in Slurm." },
-		{ .flag = "gpu-type-label",
-		  .config = "scheduler.gpuTypeLabel",
-		  .type = ARG_STRING,
-		  .value = &s->gpu_type_label,
-		  .unit = "LABEL",
-		  .help = "Label of Nodes that says which GPUs they have." },
-		{ .flag = "gpu-types",
-		  .config = "scheduler.gpuTypes",
-		  .type = ARG_MAP,
-		  .value = &s->gpu_types,
-		  .help = "What Slurm calls the GPUs of a value of that label: H100_SXM=h100. Others are asked for "
-		          "without a type." },
-		{ .flag = "allow-static-cpu",
-		  .config = "scheduler.allowStaticCPU",
-		  .type = ARG_BOOL,
-		  .value = &s->allow_static_cpu,
-		  .help = "Take Pods of Guaranteed QoS with whole CPUs, too: with the kubelet's static CPU policy they "
-		          "drain their Slurm "
-		          "node." },
 		{ .flag = "hook-listen",
 		  .config = "scheduler.hook.listen",
 		  .type = ARG_STRING,
@@ -179,10 +139,16 @@ static void make_rows(struct schedulerd *s)
 		  .help = "And at least this often." },
 	};
 
-	static_assert(ARRAY_LEN(rows) <= ROWS, "room for all");
-	memcpy(s->rows, rows, sizeof(rows));
+	static_assert(ARRAY_LEN(rows) + POD_RULES_ROWS <= ROWS, "room for all");
 	s->part.rows = s->rows;
-	s->part.n_rows = ARRAY_LEN(rows);
+	s->part.n_rows = pod_rules_rows(&s->pod_rules, s->rows);
+	for (size_t i = 0; i < s->part.n_rows; i++)
+		if (str_eq(s->rows[i].flag, "slurm-kill-wait"))
+			s->rows[i].help = "Slurm's KillWait: a Pod's grace period must be less than this, less 5 "
+			                  "seconds. When not "
+			                  "given, the controller is asked.";
+	memcpy(s->rows + s->part.n_rows, rows, sizeof(rows));
+	s->part.n_rows += ARRAY_LEN(rows);
 }
 
 /* Settings that belong together, and what is made of them */
@@ -197,7 +163,8 @@ static int make_name(struct schedulerd *s, struct daemon *d, struct err *err)
 {
 	_cleanup_free_ char *lease = NULL;
 
-	s->full_name = str_empty(s->name) ? str_printf("%s-%s", daemon_namespace(d), s->release) : mem_strdup(s->name);
+	s->full_name = str_empty(s->pod_rules.scheduler_name) ? str_printf("%s-%s", daemon_namespace(d), s->release)
+	                                                      : mem_strdup(s->pod_rules.scheduler_name);
 	if (!is_plain_name(s->full_name))
 		return err_set(err, -EINVAL,
 		               "--scheduler-name '%.60s': only small letters, digits, '-' and '.', at most %d",
@@ -314,13 +281,6 @@ static int make_url(struct schedulerd *s, struct daemon *d, struct err *err)
 	return 0;
 }
 
-static void make_types(struct schedulerd *s)
-{
-	s->types = mem_alloc_n(s->gpu_types.n, sizeof(*s->types));
-	for (size_t i = 0; i < s->gpu_types.n; i++)
-		s->types[i] = (struct pair) { s->gpu_types.items[i].key, s->gpu_types.items[i].value };
-}
-
 static int prepare(void *arg, struct daemon *d, struct err *err)
 {
 	struct schedulerd *s = arg;
@@ -338,27 +298,15 @@ static int prepare(void *arg, struct daemon *d, struct err *err)
 		r = make_url(s, d, err);
 	if (r == 0 && s->poll_min > s->poll_max)
 		r = err_set(err, -EINVAL, "--poll-min is more than --poll-max");
-	if (r == 0)
-		make_types(s);
 	return r;
 }
 
 static struct rules rules_of(const struct schedulerd *s)
 {
-	struct rules r = {
-		.scheduler_name = s->full_name,
-		.kill_wait = s->kill_wait,
-		.allow_static_cpu = s->allow_static_cpu,
-		.on_cancel = (enum on_job_cancel)s->on_cancel,
-		.gpu_resources = s->gpu_resources.items,
-		.n_gpu_resources = (uint32_t)s->gpu_resources.n,
-		.gpu_type_label = s->gpu_type_label,
-		.gpu_types = s->types,
-		.n_gpu_types = (uint32_t)s->gpu_types.n,
-		.uid = getuid(),
-		.gid = getgid(),
-	};
+	struct rules r = { .on_cancel = (enum on_job_cancel)s->on_cancel, .uid = getuid(), .gid = getgid() };
 
+	pod_rules_apply(&s->pod_rules, &r);
+	r.scheduler_name = s->full_name;
 	if (s->scope == SCOPE_NAMESPACE) {
 		r.namespaces = s->namespaces.n ? s->namespaces.items : s->own_namespace;
 		r.n_namespaces = s->namespaces.n ? (uint32_t)s->namespaces.n : 1;
@@ -448,13 +396,9 @@ struct part *scheduler_part_new(void)
 		          .ready = ready,
 		          .stop = stop,
 		          .done = done },
-		.name = (char *)"",
 		.release = (char *)"slurm",
-		.gpu_type_label = (char *)"gpu.nvidia.com/model",
-		.kill_wait = 30 * USEC_SEC,
 		.poll_min = 200 * USEC_MSEC,
 		.poll_max = 10 * USEC_SEC,
-		.gpu_resources = { (const char **)(uintptr_t)gpu_resources, ARRAY_LEN(gpu_resources) },
 		.hook_listen = (char *)"0.0.0.0:8090",
 		.hook_url = (char *)"",
 		.hook_program = (char *)"/usr/bin/sunk-hook",
@@ -485,7 +429,6 @@ void scheduler_part_free(struct part *p)
 	buf_done(&s->key);
 	free(s->full_name);
 	free(s->url);
-	free(s->types);
 	free(s);
 }
 

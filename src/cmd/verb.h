@@ -14,6 +14,7 @@ struct verb {
 };
 
 int verb_check(int argc, char **argv);
+int verb_explain(int argc, char **argv);
 int verb_operator(int argc, char **argv);
 int verb_scheduler(int argc, char **argv);
 int verb_slurm_worker(int argc, char **argv);

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sunk explain: what is this, what does it wait for, what can be done? Asks both sides once and says it in plain words.
+ */
+#include "cmd/explain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/pod_rules.h"
+#include "cmd/verb.h"
+#include "kube/config.h"
+#include "kube/cred.h"
+#include "slurm/open.h"
+
+static const char *const outputs[] = { "text", "json", NULL };
+
+static const struct kind {
+	const char *name, *usage;
+	int (*explain)(struct explain_world *w, const char *what, struct explanation *ret, struct err *err);
+} kinds[] = {
+	{ "pod", "pod [NAMESPACE/]NAME", explain_pod_verb },
+};
+
+struct settings {
+	struct pod_rules rules;
+	char *kubeconfig, *context, *slurm_conf, *ns;
+	usec_t timeout;
+	int output;
+	bool help, debug;
+};
+
+/* One question at a time */
+
+struct got {
+	struct loop *loop;
+	bool done;
+	yyjson_doc *doc;
+	struct slurm_result slurm;
+	int r;
+	struct err *err;
+};
+
+static void wait_for(struct got *g)
+{
+	while (!g->done)
+		loop_run_once(g->loop, USEC_SEC);
+}
+
+static void got_reply(void *arg, const struct kube_reply *reply)
+{
+	struct got *g = arg;
+	struct kube_answer answer;
+
+	g->done = true;
+	kube_reply_read(reply, &answer);
+	if (answer.result.outcome == KUBE_OK)
+		g->r = json_parse_copy(reply->http->body, reply->http->body_len, &g->doc, g->err);
+	else
+		g->r = err_set(g->err, answer.result.outcome == KUBE_NOT_FOUND ? -ENOENT : -EIO, "%s",
+		               answer.result.message);
+}
+
+int explain_get(struct explain_world *w, const struct kube_request *request, yyjson_doc **ret, struct err *err)
+{
+	struct got g = { .loop = w->loop, .err = err };
+
+	kube_call_start(w->kube, request, &(struct kube_call_options) { .retry = true, .timeout = w->timeout },
+	                got_reply, &g);
+	wait_for(&g);
+	if (g.r == 0)
+		*ret = g.doc;
+	return g.r;
+}
+
+static void got_result(void *arg, struct slurm_result *result)
+{
+	struct got *g = arg;
+
+	g->done = true;
+	if (result->outcome == SLURM_OK) {
+		g->slurm = *result;
+		result->block = NULL;
+	} else
+		g->r = err_set(g->err, result->outcome == SLURM_GONE ? -ENOENT : -EIO, "%s", result->message);
+}
+
+int explain_ask(struct explain_world *w, const struct slurm_request *request, struct slurm_result *ret, struct err *err)
+{
+	struct slurm_request rq = *request;
+	struct got g = { .loop = w->loop, .err = err };
+
+	rq.timeout = w->timeout;
+	w->slurm->ops->call(w->slurm, &rq, got_result, &g);
+	wait_for(&g);
+	if (g.r == 0)
+		*ret = g.slurm;
+	return g.r;
+}
+
+/* What is said */
+
+static void add_safe(struct buf *out, const char *text)
+{
+	str_add_safe(out, text, strlen(text), EXPLAIN_TEXT_MAX);
+}
+
+static void print_text(const struct explanation *e)
+{
+	_cleanup_buf_ struct buf out = BUF(256 * 1024);
+
+	add_safe(&out, e->summary);
+	buf_add_char(&out, '\n');
+	if (*e->waits_for) {
+		buf_add_str(&out, "\nWaits for   ");
+		add_safe(&out, e->waits_for);
+		buf_add_char(&out, '\n');
+	}
+	for (size_t i = 0; i < e->n_todo; i++) {
+		buf_printf(&out, "%s%s", i || *e->waits_for ? "" : "\n", i ? "            " : "To do       ");
+		add_safe(&out, e->todo[i]);
+		buf_add_char(&out, '\n');
+	}
+	for (size_t i = 0; i < e->n_facts; i++) {
+		bool same = i && str_eq(e->facts[i].about, e->facts[i - 1].about);
+
+		buf_printf(&out, "%s%-12s", i ? "" : "\n", same ? "" : e->facts[i].about);
+		add_safe(&out, e->facts[i].text);
+		buf_add_char(&out, '\n');
+	}
+	fputs(buf_text(&out), stdout);
+}
+
+static void print_json(const struct explanation *e)
+{
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_val *root = yyjson_mut_obj(doc), *todo, *facts;
+	_cleanup_free_ char *text = NULL;
+
+	yyjson_mut_doc_set_root(doc, root);
+	yyjson_mut_obj_add_str(doc, root, "state", e->state);
+	yyjson_mut_obj_add_str(doc, root, "summary", e->summary);
+	yyjson_mut_obj_add_str(doc, root, "waitsFor", e->waits_for);
+	todo = yyjson_mut_obj_add_arr(doc, root, "toDo");
+	for (size_t i = 0; i < e->n_todo; i++)
+		yyjson_mut_arr_add_str(doc, todo, e->todo[i]);
+	facts = yyjson_mut_obj_add_arr(doc, root, "facts");
+	for (size_t i = 0; i < e->n_facts; i++) {
+		yyjson_mut_val *f = yyjson_mut_arr_add_obj(doc, facts);
+
+		yyjson_mut_obj_add_str(doc, f, "about", e->facts[i].about);
+		yyjson_mut_obj_add_str(doc, f, "text", e->facts[i].text);
+	}
+	text = yyjson_mut_write(doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE, NULL);
+	yyjson_mut_doc_free(doc);
+	puts(text ? text : "{}");
+}
+
+/* The world */
+
+static int run(const struct settings *s, const struct kind *kind, const char *what, bool kill_wait_given)
+{
+	const struct kube_config_options ko = { .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig,
+		                                .context = str_empty(s->context) ? NULL : s->context };
+	const struct slurm_options so = { .pool = { .conf = str_empty(s->slurm_conf) ? NULL : s->slurm_conf,
+		                                    .workers = 2 } };
+	struct explain_world w = { .loop = loop_new(), .timeout = s->timeout, .kill_wait_given = kill_wait_given };
+	struct kube_config *config = NULL;
+	struct cred *cred = NULL;
+	struct explanation *e = NEW(struct explanation);
+	struct err err = { 0 };
+	int r = kube_config_load(&ko, &config, &err);
+
+	if (r == 0) {
+		cred = cred_new(w.loop, clock_real(), config, 0);
+		w.kube = kube_client_new(w.loop, clock_real(), cred);
+		w.ns = str_empty(s->ns) ? config->ns : s->ns;
+		w.slurm = slurm_open(w.loop, &so, &err);
+		pod_rules_apply(&s->rules, &w.rules);
+		if (str_empty(w.rules.scheduler_name))
+			w.rules.scheduler_name = str_or(getenv("SUNK_SCHEDULER_NAME"), "");
+		r = w.slurm ? kind->explain(&w, what, e, &err) : err.code;
+	}
+	if (r < 0)
+		fprintf(stderr, "sunk explain: %s\n", err_text(&err));
+	else if (s->output == 1)
+		print_json(e);
+	else
+		print_text(e);
+	r = r == 0 && !str_eq(e->state, "absent") ? STATUS_OK : STATUS_FAILED;
+	free(e);
+	slurm_close(w.slurm);
+	kube_client_free(w.kube);
+	cred_free(cred);
+	kube_config_free(config);
+	loop_free(w.loop);
+	return r;
+}
+
+static const struct kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (str_eq(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+static void show_help(const struct arg *args, size_t n)
+{
+	_cleanup_buf_ struct buf help = BUF(32768);
+
+	args_help(args, n, &help);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		printf("%s sunk explain %s [FLAG...]\n", i ? "      " : "usage:", kinds[i].usage);
+	printf("\nTells what it is, what it waits for, and what can be done about it.\n"
+	       "Exits with 0 when it could be explained, 1 when it is not there or nobody answers.\n\n%s",
+	       buf_text(&help));
+}
+
+/* As with kubectl. */
+static void spell_out(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (str_eq(argv[i], "-o"))
+			argv[i] = (char *)"--output";
+		else if (str_eq(argv[i], "-n"))
+			argv[i] = (char *)"--namespace";
+}
+
+int verb_explain(int argc, char **argv)
+{
+	struct settings s = { .kubeconfig = (char *)"",
+		              .context = (char *)"",
+		              .slurm_conf = (char *)"",
+		              .ns = (char *)"",
+		              .timeout = 10 * USEC_SEC };
+	struct arg args[POD_RULES_ROWS + 8] = {
+		{ .flag = "output",
+		  .type = ARG_CHOICE,
+		  .value = &s.output,
+		  .choices = outputs,
+		  .help = "For people, or for programs. Also -o." },
+		{ .flag = "namespace",
+		  .type = ARG_STRING,
+		  .value = &s.ns,
+		  .unit = "NAME",
+		  .help = "The namespace when the name has none; else the kubeconfig's. Also -n." },
+		{ .flag = "kubeconfig",
+		  .type = ARG_STRING,
+		  .value = &s.kubeconfig,
+		  .unit = "FILE",
+		  .help = "Where Kubernetes is; else $KUBECONFIG, ~/.kube/config, or the Pod's service account." },
+		{ .flag = "context",
+		  .type = ARG_STRING,
+		  .value = &s.context,
+		  .unit = "NAME",
+		  .help = "Context of the kubeconfig; else its current one." },
+		{ .flag = "slurm-conf",
+		  .type = ARG_STRING,
+		  .value = &s.slurm_conf,
+		  .unit = "FILE",
+		  .help = "slurm.conf; else $SLURM_CONF or /etc/slurm/slurm.conf." },
+		{ .flag = "timeout",
+		  .type = ARG_DURATION,
+		  .value = &s.timeout,
+		  .min = 100 * USEC_MSEC,
+		  .max = USEC_HOUR,
+		  .help = "How long one question may take." },
+		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log what is being asked." },
+		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
+	};
+	const size_t n = 8 + pod_rules_rows(&s.rules, args + 8);
+	const struct kind *kind = NULL;
+	struct err err = { 0 };
+	bool kill_wait_given = false;
+	int n_rest = 0, status = STATUS_USAGE, r;
+	char **rest;
+
+	spell_out(argc, argv);
+	r = args_parse(args, n, argc, argv, &rest, &n_rest, &err);
+	for (size_t i = 0; i < n; i++)
+		kill_wait_given |= str_eq(args[i].flag, "slurm-kill-wait") && args[i].set_by_flag;
+	if (r == 0 && !s.help && n_rest != 2)
+		r = err_set(&err, -EINVAL, "what is to be explained? `sunk explain %s` (--help tells more)",
+		            kinds[0].usage);
+	if (r == 0 && !s.help) {
+		kind = find_kind(rest[0]);
+		if (!kind)
+			r = err_set(&err, -EINVAL, "cannot explain a '%.40s' (--help tells what can be)", rest[0]);
+	}
+	if (r < 0)
+		fprintf(stderr, "sunk explain: %s\n", err_text(&err));
+	else if (s.help) {
+		show_help(args, n);
+		status = STATUS_OK;
+	} else {
+		log_setup("sunk explain", s.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
+		status = run(&s, kind, rest[1], kill_wait_given);
+	}
+	args_done(args, n);
+	return status;
+}
