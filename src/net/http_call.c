@@ -329,9 +329,10 @@ static void set_rest(struct http_call *call, const struct http_request *request,
 	SET(call, PRIVATE, call);
 	SET(call, USERAGENT, user_agent);
 	SET(call, HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-	/* Rather a stream of the connection being made than another connection. Without TLS there are none, and curl
-	 * would wait for the first call's answer to find that out. */
-	SET(call, PIPEWAIT, str_starts(request->url, "https:") ? 1L : 0L);
+	/* Rather a stream of the connection being made than another connection. Without TLS there are none, and curl would
+	 * wait for the first call's answer to find that out. It also does when the server turns out to speak HTTP/1.1
+	 * only: a call that streams (a watch) may never end, and those behind it would never begin. */
+	SET(call, PIPEWAIT, str_starts(request->url, "https:") && !call->chunk ? 1L : 0L);
 	SET(call, PATH_AS_IS, 1L);
 	SET(call, NOSIGNAL, 1L);
 	SET(call, QUICK_EXIT, 1L); /* do not wait for a resolver thread when a call ends early */

@@ -260,6 +260,34 @@ static void start_watch(struct fixture *f, struct watch *w)
 	wait_for(f->loop, &w->n_chunks, 1);
 }
 
+/* Says something at once, and then nothing for ever. */
+static void serve_h1_watch(struct peer_conn *c, void *arg)
+{
+	char request[8192];
+
+	(void)arg;
+	if (!peer_read_request(c, request, sizeof(request)))
+		return;
+	peer_say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nyes\r\n");
+	(void)peer_read_request(c, request, sizeof(request));
+}
+
+static void test_watches_that_never_end_do_not_wait_for_each_other_on_http1(void **state)
+{
+	_cleanup_fixture_ struct fixture f =
+	        with_options(&(struct peer_options) { .serve = serve_h1_watch, .cert = &local, .alpn = "http/1.1" });
+	const struct http_tls tls = { .ca_pem = ca.cert_pem };
+	struct watch watches[3] = { 0 };
+	struct http_request q = get(f.url, &tls);
+
+	(void)state;
+	q.timeout = USEC_NEVER;
+	for (size_t i = 0; i < ARRAY_LEN(watches); i++)
+		http_start(f.client, &q, count_chunks, watch_ended, &watches[i]);
+	for (size_t i = 0; i < ARRAY_LEN(watches); i++)
+		wait_for(f.loop, &watches[i].n_chunks, 1);
+}
+
 static void test_requests_and_watches_share_one_h2_connection(void **state)
 {
 	enum { N = 20 };
@@ -271,7 +299,8 @@ static void test_requests_and_watches_share_one_h2_connection(void **state)
 	struct watch w = { 0 };
 
 	(void)state;
-	http_start(f.client, &q, NULL, keep_result, &r[0]); /* both at once: not even then two */
+	http_start(f.client, &q, NULL, keep_result, &r[0]);
+	wait_for(f.loop, &r[0].n, 1); /* as a list comes before its watch */
 	start_watch(&f, &w);
 	for (int i = 1; i < N; i++)
 		http_start(f.client, &q, NULL, keep_result, &r[i]);
@@ -401,6 +430,7 @@ int main(void)
 		TEST(each_client_certificate_has_its_own_connection),
 		TEST(a_client_certificate_that_is_refused_or_broken_is_named_so),
 		TEST(a_server_without_tls_is_named_so_and_nothing_was_sent),
+		TEST(watches_that_never_end_do_not_wait_for_each_other_on_http1),
 		TEST(requests_and_watches_share_one_h2_connection),
 		TEST(a_dead_h2_peer_is_noticed_and_its_connection_not_used_again),
 		TEST(a_silent_h2_watch_ends_at_its_idle_limit),
