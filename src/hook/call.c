@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hook/call.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/rand.h"
 #include "base/str.h"
+#include "hook/easy.h"
 
 #define BACKOFF_FIRST (50 * USEC_MSEC)
 #define BACKOFF_MAX (2 * USEC_SEC)
 #define CONNECT_TIMEOUT (5 * USEC_SEC)
-#define AUTHORIZATION_MAX (HOOK_TOKEN_MAX + 32)
 
 int hook_read_token(const char *path, char **ret, struct err *err)
 {
@@ -36,11 +35,6 @@ int hook_read_token(const char *path, char **ret, struct err *err)
 	return 0;
 }
 
-static size_t got_body(char *data, size_t size, size_t n, void *arg)
-{
-	return buf_add(arg, data, size * n) < 0 ? CURL_WRITEFUNC_ERROR : size * n;
-}
-
 static long ms_until(usec_t deadline, usec_t most)
 {
 	usec_t left = deadline - clock_mono(clock_real());
@@ -51,26 +45,13 @@ static long ms_until(usec_t deadline, usec_t most)
 }
 
 /* One try. 0 with a status, or an error. */
-static int attempt(CURL *curl, const struct hook_call *call, struct hook_answer *answer, struct err *err)
+static int attempt(struct easy *e, const struct hook_call *call, int *ret_status, struct err *err)
 {
-	char detail[CURL_ERROR_SIZE] = "";
-	long status = 0;
-	CURLcode r;
-
-	buf_clear(&answer->body);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, ms_until(call->deadline, call->attempt_max));
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, ms_until(call->deadline, CONNECT_TIMEOUT));
-	r = curl_easy_perform(curl);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, NULL);
-	if (r == CURLE_WRITE_ERROR && answer->body.error)
-		return err_set(err, -EMSGSIZE, "%s: answer larger than %u KiB", call->url, HOOK_ANSWER_MAX >> 10);
-	if (r != CURLE_OK)
-		return err_set(err, r == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -ECONNREFUSED, "%s: %s", call->url,
-		               *detail ? detail : curl_easy_strerror(r));
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	answer->status = (int)status;
-	return 0;
+	buf_clear(&e->body);
+	e->detail[0] = 0;
+	curl_easy_setopt(e->curl, CURLOPT_TIMEOUT_MS, ms_until(call->deadline, call->attempt_max));
+	curl_easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT_MS, ms_until(call->deadline, CONNECT_TIMEOUT));
+	return easy_result(e, call, curl_easy_perform(e->curl), ret_status, err);
 }
 
 /* 504 is an answer: the hook waited as long as it may, and says what blocks. */
@@ -86,14 +67,14 @@ static void sleep_for(usec_t span)
 	nanosleep(&ts, NULL);
 }
 
-static int try_until_deadline(CURL *curl, const struct hook_call *call, struct hook_answer *answer, struct err *err)
+static int try_until_deadline(struct easy *e, const struct hook_call *call, struct hook_answer *answer, struct err *err)
 {
 	struct rng rng = rng_from_kernel();
 	struct err last = { 0 };
 
 	for (;;) {
 		usec_t wait = backoff_span(&rng, answer->attempts, BACKOFF_FIRST, BACKOFF_MAX);
-		int r = attempt(curl, call, answer, &last);
+		int r = attempt(e, call, &answer->status, &last);
 
 		answer->attempts++;
 		if (r == 0 && !(call->retry && worth_retrying(answer->status)))
@@ -114,51 +95,17 @@ static int try_until_deadline(CURL *curl, const struct hook_call *call, struct h
 
 int hook_call(const struct hook_call *call, struct hook_answer *ret, struct err *err)
 {
-	struct hook_answer answer = { .body = BUF(HOOK_ANSWER_MAX) };
-	struct curl_slist *headers = NULL;
-	char authorization[AUTHORIZATION_MAX];
-	CURL *curl;
-	int r;
+	struct hook_answer answer = { 0 };
+	struct easy e;
+	int r = easy_init(&e, call, err);
 
-	if (!str_starts(call->url, "http://") && !str_starts(call->url, "https://"))
-		return err_set(err, -EINVAL, "'%.100s' is no address: it must begin with http:// or https://",
-		               str_or(call->url, ""));
-	curl_global_init(CURL_GLOBAL_DEFAULT);
-	curl = curl_easy_init();
-	if (!curl)
-		return err_set(err, -ENOMEM, "libcurl could not start");
-	if (call->token) {
-		snprintf(authorization, sizeof(authorization), "Authorization: Bearer %s", call->token);
-		headers = curl_slist_append(headers, authorization);
-		explicit_bzero(authorization, sizeof(authorization));
-	}
-	if (call->body)
-		headers = curl_slist_append(headers, "Content-Type: application/json");
-	headers = curl_slist_append(headers, "Expect:");
-	curl_easy_setopt(curl, CURLOPT_URL, call->url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_PROXY, "");
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "sunk-hook/" SUNK_VERSION);
-	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, got_body);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
-	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 15L);
-	curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 5L);
-	if (call->body) {
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
-	}
-	if (call->ca_file)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, call->ca_file);
-	r = try_until_deadline(curl, call, &answer, err);
-	curl_easy_cleanup(curl);
-	curl_slist_free_all(headers);
-	if (r < 0)
-		buf_done(&answer.body);
-	else
+	if (r == 0)
+		r = try_until_deadline(&e, call, &answer, err);
+	if (r == 0) {
+		answer.body = e.body;
+		e.body = BUF(HOOK_ANSWER_MAX);
 		*ret = answer;
+	}
+	easy_done(&e);
 	return r;
 }

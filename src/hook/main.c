@@ -11,6 +11,7 @@
 #include "base/args.h"
 #include "base/str.h"
 #include "hook/call.h"
+#include "hook/placeholder.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -23,6 +24,7 @@ struct settings {
 struct verb {
 	const char *name, *help;
 	int (*run)(const struct settings *s);
+	bool by_environment; /* takes no flags */
 };
 
 /* The token as the caller gave it: file, then environment, then none. */
@@ -67,9 +69,24 @@ static int run_ping(const struct settings *s)
 	return answer.status == 200 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int run_placeholder(const struct settings *s)
+{
+	(void)s;
+	return placeholder_run();
+}
+
 static const struct verb verbs[] = {
 	{ "ping", "ask the hook API whether it is there", run_ping },
+	{ "placeholder", "the body of a placeholder job: hold its node until its Pod is over", run_placeholder, true },
 };
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (str_eq(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
 
 static void usage(FILE *to, struct arg *args, size_t n)
 {
@@ -84,7 +101,10 @@ static void usage(FILE *to, struct arg *args, size_t n)
 	fprintf(to,
 	        "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE are the defaults of "
 	        "the flags;\n"
-	        "SUNK_HOOK_TOKEN is the token itself, used when no file is named.\n",
+	        "SUNK_HOOK_TOKEN is the token itself, used when no file is named. placeholder takes all it needs from "
+	        "the\n"
+	        "environment: SUNK_POD, SUNK_HOOK_URL, SUNK_HOOK_TOKEN, SUNK_KILL_WAIT, SUNK_HOOK_CA, and Slurm's "
+	        "own.\n",
 	        buf_text(&help));
 }
 
@@ -129,6 +149,7 @@ int main(int argc, char **argv)
 		  .help = "Keep trying while the API is away, until the timeout." },
 		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};
+	const struct verb *verb;
 	struct err err = { 0 };
 	char **rest;
 	int n_rest, status = EXIT_USAGE;
@@ -142,19 +163,12 @@ int main(int argc, char **argv)
 		usage(stderr, args, ARRAY_LEN(args));
 	else if (n_rest > 1)
 		fprintf(stderr, "sunk-hook: one verb only, '%.40s' is too much\n", rest[1]);
-	else if (str_empty(s.url))
+	else if (!(verb = find_verb(rest[0])))
+		fprintf(stderr, "sunk-hook: there is no verb '%.40s' (--help lists them)\n", rest[0]);
+	else if (str_empty(s.url) && !verb->by_environment)
 		fputs("sunk-hook: where is the hook API? Give --url or set SUNK_HOOK_URL\n", stderr);
-	else {
-		const struct verb *verb = NULL;
-
-		for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-			if (str_eq(verbs[i].name, rest[0]))
-				verb = &verbs[i];
-		if (verb)
-			status = verb->run(&s);
-		else
-			fprintf(stderr, "sunk-hook: there is no verb '%.40s' (--help lists them)\n", rest[0]);
-	}
+	else
+		status = verb->run(&s);
 	args_done(args, ARRAY_LEN(args));
 	return status;
 }

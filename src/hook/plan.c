@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hook/plan.h"
+
+#include "base/mem.h"
+
+#define BACKOFF_FIRST (200 * USEC_MSEC)
+#define BACKOFF_MAX (5 * USEC_SEC)
+#define SLOW (10 * USEC_SEC) /* where only a person can help */
+/* A server that answers "ask again" at once would else be asked without pause. */
+#define ASK_AGAIN_MIN USEC_SEC
+#define UNKNOWN_TIMES_MIN 3
+#define SAY_AGAIN_MIN (10 * USEC_MINUTE)
+#define DRAIN_BEFORE_KILL (3 * USEC_SEC)
+
+usec_t plan_drain_after(usec_t kill_wait)
+{
+	return MAX_OF(kill_wait - DRAIN_BEFORE_KILL, kill_wait * 6 / 10);
+}
+
+void plan_init(struct plan *p, usec_t kill_wait, struct rng rng)
+{
+	*p = (struct plan) { .kill_wait = kill_wait, .rng = rng };
+}
+
+/* When the task may run at all: from then on until something changes. USEC_NEVER: not as things are. */
+static usec_t due(const struct plan *p, enum plan_task t)
+{
+	const struct plan_try *y = &p->tries[t];
+	bool useful = false;
+	usec_t at = y->not_before;
+
+	switch (t) {
+	case TASK_STARTED:
+	case TASK_MARK: useful = !p->ending; break; /* a job that ends cannot be marked, and nothing may start for it */
+	case TASK_WAIT: useful = !p->ending && p->tries[TASK_STARTED].done; break;
+	case TASK_TERMINATE: useful = p->ending; break;
+	case TASK_DRAIN:
+		useful = p->ending;
+		at = MAX_OF(at, p->ending_since + plan_drain_after(p->kill_wait));
+		break;
+	case TASKS: break;
+	}
+	return useful && !y->done && !p->over ? at : USEC_NEVER;
+}
+
+bool plan_wants(const struct plan *p, enum plan_task t, usec_t now)
+{
+	usec_t at = due(p, t);
+
+	return p->tries[t].running ? at != USEC_NEVER : at <= now;
+}
+
+usec_t plan_next(const struct plan *p, usec_t now)
+{
+	usec_t next = USEC_NEVER;
+
+	for (enum plan_task t = 0; t < TASKS; t++) {
+		usec_t at = due(p, t);
+
+		if (!p->tries[t].running && at < next)
+			next = MAX_OF(at, now);
+	}
+	return next;
+}
+
+void plan_began(struct plan *p, enum plan_task t, usec_t now)
+{
+	p->tries[t].running = true;
+	p->tries[t].since = now;
+}
+
+void plan_stopped(struct plan *p, enum plan_task t)
+{
+	p->tries[t].running = false;
+}
+
+void plan_end(struct plan *p, usec_t now)
+{
+	if (p->ending)
+		return;
+	p->ending = true;
+	p->ending_since = now;
+	p->n_unknown = 0;
+}
+
+static void over(struct plan *p, int exit_status)
+{
+	p->over = true;
+	p->exit_status = exit_status;
+}
+
+/* Trouble is news when it is another than this task had, and was not said lately. */
+static enum plan_news tell(struct plan *p, enum plan_task t, enum plan_news n, usec_t now)
+{
+	bool anew = p->trouble[t] != n;
+
+	p->trouble[t] = n;
+	if (n == NEWS_NONE || !anew || (p->said[n] && now - p->said[n] < SAY_AGAIN_MIN))
+		return NEWS_NONE;
+	p->said[n] = MAX_OF(now, 1);
+	return n;
+}
+
+static void again(struct plan *p, enum plan_task t, usec_t now, usec_t least)
+{
+	struct plan_try *y = &p->tries[t];
+
+	y->not_before = now + MAX_OF(least, backoff_span(&p->rng, y->failures, BACKOFF_FIRST, BACKOFF_MAX));
+	y->failures++;
+}
+
+/* 200 or 204. */
+static enum plan_news succeeded(struct plan *p, enum plan_task t, const struct plan_answer *a, usec_t now)
+{
+	struct plan_try *y = &p->tries[t];
+	bool parks = t == TASK_WAIT || t == TASK_TERMINATE;
+
+	if (a->status == 200 && parks && !a->readable) {
+		again(p, t, now, SLOW);
+		return tell(p, t, NEWS_ODD, now);
+	}
+	y->failures = 0;
+	if (a->status == 200 && parks)
+		over(p, a->exit_code >= 0 ? a->exit_code : PLAN_STATUS_TERM);
+	else if (a->status == 200 || t == TASK_STARTED)
+		y->done = true;
+	else
+		y->not_before = y->since + ASK_AGAIN_MIN;
+	return tell(p, t, NEWS_NONE, now);
+}
+
+/* The hook does not know the job. Not at once the truth: a scheduler may know less than it will in a moment. */
+static enum plan_news unknown(struct plan *p, enum plan_task t, usec_t now)
+{
+	if (p->n_unknown++ == 0)
+		p->unknown_since = now;
+	again(p, t, now, 0);
+	if (p->n_unknown < UNKNOWN_TIMES_MIN || now - p->unknown_since < PLAN_UNKNOWN_MIN)
+		return NEWS_NONE;
+	over(p, p->ending ? PLAN_STATUS_TERM : 1);
+	return NEWS_UNKNOWN;
+}
+
+enum plan_news plan_answered(struct plan *p, enum plan_task t, const struct plan_answer *a, usec_t now)
+{
+	p->tries[t].running = false;
+	if (t == TASK_MARK && a->status != 200) {
+		again(p, t, now, 0);
+		return tell(p, t, NEWS_NOT_MARKED, now);
+	}
+	if (t != TASK_MARK && a->status != 404)
+		p->n_unknown = 0;
+	if (a->status == 200 || a->status == 204)
+		return succeeded(p, t, a, now);
+	if (a->status == 404)
+		return unknown(p, t, now);
+	if (t == TASK_DRAIN) { /* there is little time left: no slow tries */
+		again(p, t, now, 0);
+		return tell(p, t, NEWS_NOT_DRAINED, now);
+	}
+	if (a->status == PLAN_NO_ANSWER || a->status == 429 || a->status >= 500) {
+		again(p, t, now, 0);
+		return tell(p, t, NEWS_UNREACHABLE, now);
+	}
+	again(p, t, now, SLOW);
+	return tell(p, t, a->status == 401 || a->status == 403 ? NEWS_REFUSED : NEWS_ODD, now);
+}
