@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/log.h"
+#include "base/str.h"
+#include "syncer/extra.h"
+#include "syncer/inside.h"
+
+enum lock_level sync_hooks_level(const struct sync_entry *e)
+{
+	enum lock_level level = LEVEL_NONE;
+
+	LIST_EACH (l, &e->parked)
+		level = MAX_OF(level, LIST_ITEM(l, struct parked, link)->level);
+	return level;
+}
+
+static void answer(struct syncer *s, struct parked *p, int status, const char *json)
+{
+	link_remove(&p->link);
+	s->n_parked--;
+	sync_count_hook(s, status, sync_now(s) - p->since);
+	p->reply(p->arg, status, json);
+	free(p);
+}
+
+void sync_hooks_close(struct syncer *s, struct sync_entry *e, int status, const char *json)
+{
+	LIST_EACH (l, &e->parked)
+		answer(s, LIST_ITEM(l, struct parked, link), status, json);
+}
+
+void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds)
+{
+	usec_t now = sync_now(s), next = USEC_NEVER;
+
+	if (!pod || pod->meta.deletion) {
+		sync_hooks_close(s, e, 409, "{\"error\":\"the node is going away: its Pod is deleted\"}");
+		return;
+	}
+	LIST_EACH (l, &e->parked) {
+		struct parked *p = LIST_ITEM(l, struct parked, link);
+
+		if (holds >= p->level)
+			answer(s, p, 200,
+			       holds == LEVEL_STRICT ? "{\"lock\":\"locked_strict\"}" : "{\"lock\":\"locked\"}");
+		else if (now >= p->deadline)
+			answer(s, p, 504, "{\"error\":\"the node was not locked in time\"}");
+		else
+			next = MIN_OF(next, p->deadline);
+	}
+	if (next != USEC_NEVER)
+		sync_dirty(s, e, next);
+}
+
+static void pre_hook(struct syncer *s, struct sync_entry *e, const struct syncer_ask *ask)
+{
+	struct parked *p;
+
+	if (s->n_parked >= SYNC_PARKED_MAX) {
+		ask->reply(ask->arg, 503, "{\"error\":\"too many wait already: ask again\"}");
+		return;
+	}
+	p = NEW(struct parked);
+	*p = (struct parked) { .level = ask->strict ? LEVEL_STRICT : LEVEL_NORMAL,
+		               .since = sync_now(s),
+		               .reply = ask->reply,
+		               .arg = ask->arg };
+	p->deadline = usec_add(p->since, s->o.hook_timeout);
+	list_add_tail(&e->parked, &p->link);
+	s->n_parked++;
+	e->hook = p->since;
+	sync_dirty(s, e, 0);
+}
+
+/* ---- reboot ---- */
+
+struct reboot {
+	struct syncer *s;
+	char *node;
+	void (*reply)(void *arg, int status, const char *json);
+	void *arg;
+};
+
+static void rebooted(void *arg, const struct kube_result *r)
+{
+	struct reboot *b = arg;
+
+	if (r->outcome == KUBE_OK) {
+		log_info("Node %s: a reboot was asked for", b->node);
+		b->reply(b->arg, 200, "{\"reboot\":\"requested\"}");
+	} else if (r->outcome == KUBE_NOT_FOUND)
+		b->reply(b->arg, 404, "{\"error\":\"the Kubernetes Node is gone\"}");
+	else if (r->outcome == KUBE_FORBIDDEN)
+		b->reply(b->arg, 403, "{\"error\":\"Kubernetes does not let us write Nodes\"}");
+	else
+		b->reply(b->arg, 503, "{\"error\":\"Kubernetes did not take it: ask again\"}");
+	free(b->node);
+	free(b);
+}
+
+static void reboot(struct syncer *s, const struct pod *pod, const struct syncer_ask *ask)
+{
+	const struct condition condition = { .type = s->o.reboot_condition,
+		                             .status = COND_TRUE,
+		                             .reason = s->o.reboot_reason,
+		                             .message = "a reboot was asked for through Slurm",
+		                             .changed = clock_wall(s->o.clock) };
+	struct kube_change change = KUBE_CHANGE(((struct kube_ref) { .kind = KUBE_NODES, .name = pod->node_name }));
+	struct reboot *b = NEW(struct reboot);
+
+	*b = (struct reboot) { .s = s, .node = mem_strdup(pod->node_name), .reply = ask->reply, .arg = ask->arg };
+	change.conditions = &condition;
+	change.n_conditions = 1;
+	s->o.kube->ops->change(s->o.kube, &change, rebooted, b);
+}
+
+/* ---- */
+
+/* What is wrong with asking for this node: status and words; 0 when nothing is. */
+static int refuse(const struct syncer *s, const struct sync_entry *e, const struct pod *pod,
+                  const struct syncer_ask *ask, const char **ret_json)
+{
+	struct extra_memory memory;
+
+	if (!s->leading || !s->feeds[PART_NODES].asked || !sync_pods_known(s)) {
+		*ret_json = "{\"error\":\"not the leader, or not ready yet: ask again\"}";
+		return 503;
+	}
+	if (!pod && e && (e->had_pod || (e->node && extra_recall(e->node->extra, &memory)))) {
+		*ret_json = "{\"error\":\"the node is going away: its Pod is deleted\"}";
+		return 409;
+	}
+	if (!pod) {
+		*ret_json = "{\"error\":\"there is no such node, or it has no Pod\"}";
+		return 404;
+	}
+	if (ask->hook == SYNCER_REBOOT && !s->o.node_permissions) {
+		*ret_json = "{\"error\":\"rebooting is not allowed here (nodePermissions)\"}";
+		return 403;
+	}
+	if (ask->hook == SYNCER_REBOOT && str_empty(pod->node_name)) {
+		*ret_json = "{\"error\":\"the node's Pod has no Kubernetes Node yet\"}";
+		return 409;
+	}
+	return 0;
+}
+
+void syncer_hook(struct syncer *s, const struct syncer_ask *ask)
+{
+	struct sync_entry *e = map_get(&s->entries, str_or(ask->node, ""));
+	const struct pod *pod = e ? sync_pod(s, e) : NULL;
+	const char *json = NULL;
+	int status = refuse(s, e, pod, ask, &json);
+
+	if (status) {
+		sync_count_hook(s, status, 0);
+		ask->reply(ask->arg, status, json);
+	} else if (ask->hook == SYNCER_PRE_HOOK)
+		pre_hook(s, e, ask);
+	else
+		reboot(s, pod, ask);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "syncer/syncer.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "policy/nodeset.h"
+#include "syncer/inside.h"
+
+usec_t sync_now(const struct syncer *s)
+{
+	return clock_mono(s->o.clock);
+}
+
+void sync_wake(struct syncer *s)
+{
+	if (s->o.wake)
+		s->o.wake(s->o.wake_arg);
+}
+
+/* FNV-1a: only compared with itself. */
+uint64_t sync_hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; text && *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+/* ---- entries ---- */
+
+struct sync_entry *sync_entry_make(struct syncer *s, const char *name)
+{
+	struct sync_entry *e = map_get(&s->entries, name);
+
+	if (e)
+		return e;
+	e = NEW(struct sync_entry);
+	e->name = mem_strdup(name);
+	link_init(&e->parked);
+	map_put(&s->entries, e->name, e);
+	return e;
+}
+
+static void entry_free(struct syncer *s, struct sync_entry *e)
+{
+	sync_hooks_close(s, e, 503, "{\"error\":\"the syncer ends: ask again\"}");
+	map_remove(&s->entries, e->name);
+	free(e->name);
+	free(e->pod_uid);
+	free(e->cordon);
+	free(e->settle_rv);
+	free(e);
+}
+
+void sync_dirty(struct syncer *s, struct sync_entry *e, usec_t at)
+{
+	dirty_mark(&s->dirty, e->name, at);
+	sync_wake(s);
+}
+
+const struct pod *sync_pod(const struct syncer *s, const struct sync_entry *e)
+{
+	return store_get(s->pods, s->o.ns, e->name);
+}
+
+bool sync_pods_known(const struct syncer *s)
+{
+	usec_t heard = store_seen_alive(s->pods);
+
+	return store_synced(s->pods) && (!heard || sync_now(s) - heard <= s->o.stale_after);
+}
+
+/* ---- Pods ---- */
+
+static void pod_changed(void *arg, enum store_event event, const void *was, const void *is)
+{
+	struct syncer *s = arg;
+	const struct pod *pod = is ? is : was;
+	struct sync_entry *e = sync_entry_make(s, pod->meta.name);
+
+	(void)event;
+	if (is)
+		e->seen[e->n_seen++ % SYNC_SEEN] = sync_hash(pod->meta.resource_version);
+	sync_dirty(s, e, 0);
+}
+
+/* ---- the whole ---- */
+
+usec_t syncer_step(struct syncer *s)
+{
+	usec_t now = sync_now(s);
+	unsigned n = 0;
+	char *name;
+
+	if (!s->leading)
+		return USEC_NEVER;
+	feeds_step(s, now);
+	if (!store_synced(s->pods) || !s->feeds[PART_NODES].asked)
+		return MIN_OF(usec_add(now, 100 * USEC_MSEC), feeds_next(s)); /* until both sides have been read */
+	while (n++ < SYNC_PER_STEP && (name = dirty_take(&s->dirty, now))) {
+		struct sync_entry *e = map_get(&s->entries, name);
+
+		free(name);
+		if (!e)
+			continue;
+		sync_look(s, e);
+		if (!e->node && !e->slurm_busy && !e->kube_busy && list_empty(&e->parked) && !sync_pod(s, e))
+			entry_free(s, e);
+	}
+	return MIN_OF(dirty_next(&s->dirty), feeds_next(s));
+}
+
+void syncer_leading(struct syncer *s, bool leading)
+{
+	struct sync_entry *e;
+	size_t i = 0;
+
+	if (s->leading == leading)
+		return;
+	s->leading = leading;
+	s->term++;
+	s->term_since = sync_now(s);
+	feeds_term(s);
+	while ((e = map_next(&s->entries, &i))) {
+		if (leading)
+			sync_dirty(s, e, 0);
+		else
+			sync_hooks_close(s, e, 503, "{\"error\":\"not the leader: ask again\"}");
+	}
+	sync_wake(s);
+}
+
+bool syncer_ready(const struct syncer *s, struct err *ret_why)
+{
+	if (!store_synced(s->pods))
+		err_set(ret_why, -EAGAIN, "NodeSet Pods have not been listed yet");
+	else if (s->leading && !s->feeds[PART_NODES].asked)
+		err_set(ret_why, -EAGAIN, "Slurm's nodes have not been read yet");
+	else
+		return true;
+	return false;
+}
+
+void syncer_export(const struct syncer *s, struct buf *out)
+{
+	struct slurm_snapshot snapshot = { 0 };
+
+	if (s->leading)
+		feeds_snapshot(s, &snapshot);
+	exporter_write(&snapshot, clock_wall(s->o.clock), out);
+}
+
+static usec_t or_else(usec_t given, usec_t otherwise)
+{
+	return given ? given : otherwise;
+}
+
+struct syncer *syncer_new(const struct syncer_options *o)
+{
+	struct syncer *s = NEW(struct syncer);
+
+	s->o = *o;
+	s->o.poll_min = or_else(o->poll_min, 500 * USEC_MSEC);
+	s->o.poll_max = or_else(o->poll_max, 30 * USEC_SEC);
+	s->o.metrics_interval = or_else(o->metrics_interval, 5 * USEC_SEC);
+	s->o.stale_after = or_else(o->stale_after, 2 * USEC_MINUTE);
+	s->o.hook_timeout = or_else(o->hook_timeout, 50 * USEC_SEC);
+	s->o.reboot_condition = str_or(o->reboot_condition, "PhaseState");
+	s->o.reboot_reason = str_or(o->reboot_reason, "production-powerreset");
+	s->rng = rng_from_kernel();
+	feeds_start(s);
+	s->pods = o->kube->ops->watch(o->kube, KUBE_PODS, o->ns, LABEL_NODESET, NULL);
+	store_listen(s->pods, pod_changed, s);
+	s->numbers = sync_numbers_new(s);
+	return s;
+}
+
+void syncer_free(struct syncer *s)
+{
+	struct sync_entry *e;
+	size_t i = 0;
+
+	if (!s)
+		return;
+	while ((e = map_next(&s->entries, &i)))
+		entry_free(s, e);
+	map_done(&s->entries);
+	dirty_done(&s->dirty);
+	feeds_done(s);
+	sync_numbers_free(s->numbers);
+	free(s);
+}
