@@ -27,16 +27,16 @@ const char *pod_identity(const struct pod *pod, char text[POD_IDENTITY_MAX])
 	return text;
 }
 
-/* Takes the characters that a name may have; false when there are none, or more than fit. */
-static bool take(const char **p, const char *allowed, char *to, size_t size)
+/* Takes the characters that a name may have, and the slash behind it; false when there are none, or more than fit. */
+static bool take(const char **p, const char *allowed, bool slash, char *to, size_t size)
 {
 	size_t len = strspn(*p, allowed);
 
-	if (len == 0 || len >= size)
+	if (len == 0 || len >= size || (slash && (*p)[len] != '/'))
 		return false;
 	memcpy(to, *p, len);
 	to[len] = 0;
-	*p += len;
+	*p += len + slash;
 	return true;
 }
 
@@ -62,9 +62,9 @@ bool extra_parse(const char *extra, struct extra_id *ret)
 	struct extra_id id = { 0 };
 	const char *p = str_or(extra, "");
 
-	if (!take(&p, LABEL_CHARS, id.ns, sizeof(id.ns)) || *p++ != '/' ||
-	    !take(&p, LABEL_CHARS ".", id.name, sizeof(id.name)) || *p++ != '/' ||
-	    !take(&p, LABEL_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZ", id.uid, sizeof(id.uid)))
+	if (!take(&p, LABEL_CHARS, true, id.ns, sizeof(id.ns)) ||
+	    !take(&p, LABEL_CHARS ".", true, id.name, sizeof(id.name)) ||
+	    !take(&p, LABEL_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZ", false, id.uid, sizeof(id.uid)))
 		return false;
 	if (str_eq(p, MARK_RELEASED))
 		id.mark = EXTRA_RELEASED;

@@ -21,7 +21,7 @@ static void set_text(char *to, size_t size, const char *from)
 
 	if (!str_copy(to, size, from)) {
 		str_copy(to, size - (sizeof(mark) - 1), from);
-		strcat(to, mark);
+		memcpy(to + strlen(to), mark, sizeof(mark));
 	}
 	str_mask_unsafe(to);
 }
