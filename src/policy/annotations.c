@@ -208,7 +208,7 @@ static const char *nearest(const char *name)
 		const struct annotation_row *row = &annotation_rows[i];
 		size_t d = str_eq(row->slurm + strlen("--"), name) ? 0 : distance(name, row->name);
 
-		if (d < best && d < strlen(row->name) / 2 + (d == 0)) {
+		if (d < best && d <= strlen(row->name) / 3) {
 			best = d;
 			found = row->name;
 		}

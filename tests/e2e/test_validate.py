@@ -100,6 +100,7 @@ def test_several_files_and_documents_are_all_looked_at(tmp_path):
     got = sunk("-f", one, "-f", two, "-o", "json")
     assert got.returncode == 1
     assert [(i["document"], i["ok"]) for i in json.loads(got.out)["items"]] == [(1, True), (3, False), (1, True)]
+    assert len([line for line in sunk("-f", one).out.splitlines() if "document" in line]) == 2
 
 
 def test_gpus_get_their_type_from_the_label_and_the_flags():
@@ -244,6 +245,9 @@ def make_cluster():
         slurmd["metadata"]["labels"] = {PREFIX + "nodeset": "main"}
         lite.kubectl("create", "-f", "-", stdin=slurmd)
     lite.kubectl("create", "-f", "-", stdin=lite_server.pod("other", "slurm", nodeName="plain"))
+    waiting = lite_server.pod("n9", "slurm", schedulerName="nobody")
+    waiting["metadata"]["labels"] = {PREFIX + "nodeset": "main"}
+    lite.kubectl("create", "-f", "-", stdin=waiting)
     yield lite
     lite.close()
 
