@@ -20,6 +20,7 @@ Event { metadata involvedObject reason message source firstTimestamp lastTimesta
 	related reportingComponent reportingInstance }
 Service { metadata spec status }
 PersistentVolumeClaim { metadata spec status }
+PersistentVolume { metadata spec status }
 PodTemplateSpec { metadata spec }
 ObjectReference { kind namespace name uid apiVersion resourceVersion fieldPath }
 NamespaceSpec { finalizers }
@@ -36,6 +37,9 @@ ServiceSpec { ports selector clusterIP 18:clusterIPs 4:type externalIPs 7:sessio
 ServiceStatus { loadBalancer conditions }
 PersistentVolumeClaimStatus { phase accessModes capacity conditions allocatedResources 7:allocatedResourceStatuses
 	currentVolumeAttributesClassName modifyVolumeStatus }
+PersistentVolumeSpec { capacity +PersistentVolumeSource accessModes claimRef persistentVolumeReclaimPolicy
+	storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName }
+PersistentVolumeStatus { phase message reason lastPhaseTransitionTime }
 NamespaceCondition { type status 4:lastTransitionTime reason message }
 Taint { key value effect timeAdded }
 NodeCondition { type status lastHeartbeatTime lastTransitionTime reason message }
@@ -51,6 +55,16 @@ ServicePort { name protocol 6:appProtocol 3:port targetPort nodePort }
 SessionAffinityConfig { clientIP }
 LoadBalancerStatus { ingress }
 PersistentVolumeClaimCondition { type status lastProbeTime lastTransitionTime reason message }
+PersistentVolumeSource { gcePersistentDisk awsElasticBlockStore hostPath glusterfs nfs rbd iscsi cinder cephfs fc
+	flocker flexVolume azureFile vsphereVolume quobyte azureDisk photonPersistentDisk portworxVolume scaleIO local
+	storageos csi }
+VolumeNodeAffinity { required }
+LocalVolumeSource { path fsType }
+CSIPersistentVolumeSource { driver volumeHandle readOnly fsType volumeAttributes controllerPublishSecretRef
+	nodeStageSecretRef nodePublishSecretRef controllerExpandSecretRef nodeExpandSecretRef }
+SecretReference { name namespace }
+TopologySelectorTerm { matchLabelExpressions }
+TopologySelectorLabelRequirement { key values }
 DaemonEndpoint { Port }
 NodeSwapStatus { capacity }
 NodeRuntimeHandlerFeatures { recursiveReadOnlyMounts userNamespaces }
@@ -279,6 +293,10 @@ LeaseSpec { holderIdentity leaseDurationSeconds acquireTime renewTime leaseTrans
 Event { metadata eventTime series reportingController reportingInstance action reason regarding related note type
 	deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount }
 EventSeries { count lastObservedTime }
+) },
+{ "io.k8s.api.storage.v1", NUMBERS(
+StorageClass { metadata provisioner parameters reclaimPolicy mountOptions allowVolumeExpansion volumeBindingMode
+	allowedTopologies }
 ) },
 { "io.k8s.api.scheduling.v1", NUMBERS(
 PriorityClass { metadata value globalDefault description preemptionPolicy }

@@ -40,6 +40,10 @@ cell_fn cell_ready_of_wanted, cell_node_status, cell_node_roles, cell_node_inter
         cell_event_message, cell_event_count, cell_config_count, cell_job_status, cell_job_completions,
         cell_job_duration, cell_cluster_ip, cell_external_ip, cell_service_ports, cell_role_ref;
 
+/* table_volumes.c */
+cell_fn cell_volume_status, cell_claim_capacity, cell_claim_modes, cell_volume_modes, cell_volume_claim, cell_or_unset,
+        cell_class_name;
+
 /* table_pod.c */
 cell_fn cell_pod_ready, cell_pod_status, cell_pod_restarts, cell_pod_ip, cell_pod_gates;
 void table_add_pod_conditions(yyjson_val *pod, struct buf *out); /* `,"conditions":[…]` of a finished Pod */

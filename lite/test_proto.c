@@ -186,6 +186,9 @@ static void test_every_kind_kubectl_makes_has_numbers(void **state)
 		{ "rbac.authorization.k8s.io", "roles" },
 		{ "authorization.k8s.io", "selfsubjectaccessreviews" },
 		{ "scheduling.k8s.io", "priorityclasses" },
+		{ "", "persistentvolumeclaims" },
+		{ "", "persistentvolumes" },
+		{ "storage.k8s.io", "storageclasses" },
 	};
 	_cleanup_buf_ struct buf out = BUF(1000), empty = BUF(10);
 

@@ -131,6 +131,25 @@ static void test_cells_of_each_kind(void **state)
 		{ "apiextensions.k8s.io", "customresourcedefinitions", "{" META "}", "['x','2026-11-15T18:15:55Z']" },
 		{ "rbac.authorization.k8s.io", "rolebindings", "{" META ",'roleRef':{'kind':'Role','name':'r'}}",
 		  "['x','Role/r','4m5s']" },
+		{ "", "persistentvolumeclaims",
+		  "{" META ",'spec':{'storageClassName':'s'},'status':{'phase':'Pending'}}",
+		  "['x','Pending','','','','s','<unset>','4m5s','']" },
+		{ "", "persistentvolumeclaims",
+		  "{" META
+		  ",'spec':{'storageClassName':'s','volumeName':'v','volumeMode':'Filesystem'},'status':{'phase':"
+		  "'Bound','capacity':{'storage':'1Gi'},'accessModes':['ReadWriteMany','ReadWriteOnce']}}",
+		  "['x','Bound','v','1Gi','RWO,RWX','s','<unset>','4m5s','Filesystem']" },
+		{ "", "persistentvolumes",
+		  "{" META
+		  ",'spec':{'capacity':{'storage':'1Gi'},'accessModes':['ReadWriteOnce'],'claimRef':{'namespace':"
+		  "'n','name':'c'},'persistentVolumeReclaimPolicy':'Delete','storageClassName':'s'},'status':{'phase':"
+		  "'Bound'}}",
+		  "['x','1Gi','RWO','Delete','Bound','n/c','s','<unset>','','4m5s','']" },
+		{ "storage.k8s.io", "storageclasses",
+		  "{'metadata':{'name':'x','creationTimestamp':'2026-11-15T18:15:55Z','annotations':{'storageclass."
+		  "kubernetes.io/is-default-class':'true'}},'provisioner':'p','reclaimPolicy':'Delete',"
+		  "'volumeBindingMode':'Immediate'}",
+		  "['x (default)','p','Delete','Immediate',false,'4m5s']" },
 		{ "scheduling.k8s.io", "priorityclasses", "{" META ",'value':5,'preemptionPolicy':'Never'}",
 		  "['x',5,false,'4m5s','Never']" },
 	};

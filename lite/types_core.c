@@ -47,6 +47,7 @@ Event { ...TypeMeta; metadata! ObjectMeta; involvedObject! ObjectReference; reas
 Service { ...TypeMeta; metadata ObjectMeta; spec ServiceSpec; status ServiceStatus; }
 PersistentVolumeClaim { ...TypeMeta; metadata ObjectMeta; spec PersistentVolumeClaimSpec;
 	status PersistentVolumeClaimStatus; }
+PersistentVolume { ...TypeMeta; metadata ObjectMeta; spec PersistentVolumeSpec; status PersistentVolumeStatus; }
 PodTemplateSpec { metadata ObjectMeta; spec PodSpec; }
 ObjectReference @atomic { kind string; namespace string; name string; uid string; apiVersion string;
 	resourceVersion string; fieldPath string; }
@@ -70,6 +71,11 @@ ServiceStatus { loadBalancer LoadBalancerStatus; conditions []Condition @map(typ
 PersistentVolumeClaimStatus { phase string = "Pending"; accessModes []string; capacity map Quantity;
 	conditions []PersistentVolumeClaimCondition @map(type); allocatedResources map Quantity;
 	allocatedResourceStatuses map string; currentVolumeAttributesClassName *string; modifyVolumeStatus *any; }
+PersistentVolumeSpec { capacity map Quantity; ...PersistentVolumeSource; accessModes []string;
+	claimRef *ObjectReference; persistentVolumeReclaimPolicy string = "Retain"; storageClassName string;
+	mountOptions []string; volumeMode *string = "Filesystem"; nodeAffinity *VolumeNodeAffinity;
+	volumeAttributesClassName *string; }
+PersistentVolumeStatus { phase string = "Pending"; message string; reason string; lastPhaseTransitionTime *Time; }
 NamespaceCondition { type! string; status! string; lastTransitionTime Time; reason string; message string; }
 Taint { key! string; value string; effect! string; timeAdded *Time; }
 NodeCondition { type! string; status! string; lastHeartbeatTime Time; lastTransitionTime Time; reason string;
@@ -89,6 +95,19 @@ SessionAffinityConfig { clientIP *ClientIPConfig; }
 LoadBalancerStatus { ingress []LoadBalancerIngress; }
 PersistentVolumeClaimCondition { type! string; status! string; lastProbeTime Time; lastTransitionTime Time;
 	reason string; message string; }
+PersistentVolumeSource { gcePersistentDisk *any; awsElasticBlockStore *any; hostPath *HostPathVolumeSource;
+	glusterfs *any; nfs *NFSVolumeSource; rbd *any; iscsi *any; cinder *any; cephfs *any; fc *any; flocker *any;
+	flexVolume *any; azureFile *any; vsphereVolume *any; quobyte *any; azureDisk *any; photonPersistentDisk *any;
+	portworxVolume *any; scaleIO *any; local *LocalVolumeSource; storageos *any; csi *CSIPersistentVolumeSource; }
+VolumeNodeAffinity { required *NodeSelector; }
+LocalVolumeSource { path! string; fsType *string; }
+CSIPersistentVolumeSource { driver! string; volumeHandle! string; readOnly bool; fsType string;
+	volumeAttributes map string; controllerPublishSecretRef *SecretReference; nodeStageSecretRef *SecretReference;
+	nodePublishSecretRef *SecretReference; controllerExpandSecretRef *SecretReference;
+	nodeExpandSecretRef *SecretReference; }
+SecretReference @atomic { name string; namespace string; }
+TopologySelectorTerm @atomic { matchLabelExpressions []TopologySelectorLabelRequirement; }
+TopologySelectorLabelRequirement { key! string; values! []string; }
 DaemonEndpoint { Port! int32; }
 NodeSwapStatus { capacity *int64; }
 NodeRuntimeHandlerFeatures { recursiveReadOnlyMounts *bool; userNamespaces *bool; }

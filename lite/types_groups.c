@@ -115,6 +115,11 @@ SelfSubjectReview { ...TypeMeta; metadata ObjectMeta; status SelfSubjectReviewSt
 SelfSubjectReviewStatus { userInfo UserInfo; }
 UserInfo { username string; uid string; groups []string; extra map []string; }
 ) },
+{ "io.k8s.api.storage.v1", TYPES(
+StorageClass { ...TypeMeta; metadata ObjectMeta; provisioner! string; parameters map string;
+	reclaimPolicy *string = "Delete"; mountOptions []string; allowVolumeExpansion *bool;
+	volumeBindingMode *string = "Immediate"; allowedTopologies []TopologySelectorTerm; }
+) },
 { "io.k8s.api.scheduling.v1", TYPES(
 PriorityClass { ...TypeMeta; metadata ObjectMeta; value+ int32; globalDefault bool; description string;
 	preemptionPolicy *string = "PreemptLowerPriority"; }

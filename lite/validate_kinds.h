@@ -22,6 +22,10 @@ check_update_fn check_pod_update, check_pod_status_update;
 check_fn check_deployment, check_replica_set, check_daemon_set, check_stateful_set, check_job;
 check_update_fn check_selector_kept, check_job_update;
 
+/* validate_volumes.c */
+check_fn check_claim, check_volume, check_storage_class;
+check_update_fn check_claim_update, check_storage_class_update;
+
 /* validate_kinds.c */
 check_fn check_namespace, check_node, check_config_map, check_secret, check_lease, check_budget, check_event_v1,
         check_event, check_service, check_priority_class, check_role_binding, check_crd;
