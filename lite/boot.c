@@ -35,6 +35,12 @@ void boot_objects(struct lite *l)
 		"critical pods that must run in the cluster, but can be moved to another node if necessary.\"}",
 	};
 
+	/* Directories of the node agent, where the Pod runs: claims that name no class just work. */
+	static const char storage[] =
+	        "{\"metadata\":{\"name\":\"standard\",\"annotations\":{\"storageclass.kubernetes.io/"
+	        "is-default-class\":\"true\"}},\"provisioner\":\"lite.sunk.coreweave.com\",\"volumeBindingMode\":"
+	        "\"WaitForFirstConsumer\"}";
+
 	for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
 		_cleanup_free_ char *json = str_printf("{\"metadata\":{\"name\":\"%s\"}}", namespaces[i]);
 
@@ -43,4 +49,5 @@ void boot_objects(struct lite *l)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
 		boot_object(l, "scheduling.k8s.io", "priorityclasses", NULL, classes[i]);
+	boot_object(l, "storage.k8s.io", "storageclasses", NULL, storage);
 }

@@ -531,7 +531,9 @@ static void wait_for_parts(struct run *r, const struct err *err)
 /* Everything is here: files, command lines, shim. */
 static int prepare(struct run *r, struct err *err)
 {
+	_cleanup_free_ char *volumes_dir = str_printf("%s/volumes", r->c.dir);
 	const struct translate_env env = { .dir = r->dir,
+		                           .volumes_dir = volumes_dir,
 		                           .self = r->c.self,
 		                           .host_ip = agent_node_spec(r->node)->ip,
 		                           .pod_ip = POD_IP,
@@ -585,6 +587,43 @@ static bool all_answered(const struct run *r)
 	return true;
 }
 
+static void got_need(void *arg, const struct kube_result *result, yyjson_val *object);
+
+static void ask_for(struct need *n)
+{
+	_cleanup_free_ char *path = str_eq(n->kind, "persistentvolumes")
+	                                    ? str_printf("/api/v1/persistentvolumes/%s", n->name)
+	                                    : str_printf("/api/v1/namespaces/%s/%s/%s", n->run->ns, n->kind, n->name);
+
+	n->call = raw_send(n->run->c.lane, "GET", path, NULL, NULL, got_need, n);
+}
+
+static struct need *add_need(struct run *r, const char *kind, const char *name)
+{
+	for (size_t i = 0; i < r->n_needs; i++)
+		if (str_eq(r->needs[i].kind, kind) && str_eq(r->needs[i].name, name))
+			return NULL;
+	if (r->n_needs == NEEDS_MAX)
+		return NULL;
+	r->needs[r->n_needs] = (struct need) { .kind = mem_strdup(kind), .name = mem_strdup(name), .run = r };
+	return &r->needs[r->n_needs++];
+}
+
+static void need_mentioned(void *arg, const char *kind, const char *name)
+{
+	add_need(arg, kind, name);
+}
+
+/* A claim that is there names its volume: that is needed as well. */
+static void need_volume(struct run *r, yyjson_val *claim)
+{
+	const char *name = json_str(json_get(json_get(claim, "spec"), "volumeName"));
+	struct need *n = str_empty(name) ? NULL : add_need(r, "persistentvolumes", name);
+
+	if (n)
+		ask_for(n);
+}
+
 static void got_need(void *arg, const struct kube_result *result, yyjson_val *object)
 {
 	struct need *n = arg;
@@ -598,33 +637,20 @@ static void got_need(void *arg, const struct kube_result *result, yyjson_val *ob
 		yyjson_mut_doc_set_root(copy, yyjson_val_mut_copy(copy, object));
 		n->doc = yyjson_mut_doc_imut_copy(copy, NULL);
 		yyjson_mut_doc_free(copy);
+		if (str_eq(n->kind, "persistentvolumeclaims"))
+			need_volume(r, object);
 	} else if (result->outcome != KUBE_NOT_FOUND && result->outcome != KUBE_OK)
 		log_warn("pod %s/%s: %s", r->ns, r->name, result->message);
 	if (all_answered(r))
 		advance(r);
 }
 
-static void add_need(void *arg, const char *kind, const char *name)
-{
-	struct run *r = arg;
-
-	for (size_t i = 0; i < r->n_needs; i++)
-		if (str_eq(r->needs[i].kind, kind) && str_eq(r->needs[i].name, name))
-			return;
-	if (r->n_needs < NEEDS_MAX)
-		r->needs[r->n_needs++] = (struct need) { .kind = mem_strdup(kind), .name = mem_strdup(name), .run = r };
-}
-
 static void gather(struct run *r)
 {
 	drop_needs(r);
-	translate_needs(yyjson_doc_get_root(r->pod), add_need, r);
-	for (size_t i = 0; i < r->n_needs; i++) {
-		_cleanup_free_ char *path =
-		        str_printf("/api/v1/namespaces/%s/%s/%s", r->ns, r->needs[i].kind, r->needs[i].name);
-
-		r->needs[i].call = raw_send(r->c.lane, "GET", path, NULL, NULL, got_need, &r->needs[i]);
-	}
+	translate_needs(yyjson_doc_get_root(r->pod), need_mentioned, r);
+	for (size_t i = 0; i < r->n_needs; i++)
+		ask_for(&r->needs[i]);
 	if (!r->n_needs)
 		start(r);
 }

@@ -11,13 +11,22 @@
 
 static yyjson_val *get_object(void *arg, const char *kind, const char *name)
 {
-	static yyjson_doc *map, *secret;
+	static yyjson_doc *map, *secret, *claim, *half, *made, *host;
 
 	(void)arg;
 	if (!map) {
 		static const char m[] = "{\"data\":{\"a\":\"1\",\"b\":\"two\\nlines\"}}",
 		                  s[] = "{\"data\":{\"pw\":\"c2VjcmV0\"}}";
 
+		static const char c[] = "{\"spec\":{\"volumeName\":\"pv-1\"},\"status\":{\"phase\":\"Bound\"}}",
+		                  h[] = "{\"spec\":{\"volumeName\":\"pv-h\"},\"status\":{\"phase\":\"Bound\"}}",
+		                  v[] = "{\"spec\":{\"csi\":{\"driver\":\"d\"}}}",
+		                  p[] = "{\"spec\":{\"hostPath\":{\"path\":\"/srv/h\"}}}";
+
+		claim = yyjson_read(c, strlen(c), 0);
+		half = yyjson_read(h, strlen(h), 0);
+		made = yyjson_read(v, strlen(v), 0);
+		host = yyjson_read(p, strlen(p), 0);
 		map = yyjson_read(m, strlen(m), 0);
 		secret = yyjson_read(s, strlen(s), 0);
 	}
@@ -25,6 +34,13 @@ static yyjson_val *get_object(void *arg, const char *kind, const char *name)
 		return yyjson_doc_get_root(map);
 	if (str_eq(kind, "secrets") && str_eq(name, "sec"))
 		return yyjson_doc_get_root(secret);
+	if (str_eq(kind, "persistentvolumeclaims"))
+		return str_eq(name, "data") || str_eq(name, "web-e") ? yyjson_doc_get_root(claim)
+		       : str_eq(name, "host")                        ? yyjson_doc_get_root(half)
+		       : str_eq(name, "early")                       ? yyjson_doc_get_root(made)
+		                                                     : NULL;
+	if (str_eq(kind, "persistentvolumes"))
+		return str_eq(name, "pv-1") ? yyjson_doc_get_root(made) : yyjson_doc_get_root(host);
 	return NULL;
 }
 
@@ -42,6 +58,7 @@ static void translate(struct outcome *o, const char *spec)
 	                                       "\"labels\":{\"app.x/y\":\"z\"}},\"spec\":%s}",
 	                                       spec);
 	const struct translate_env env = { .dir = "/pods/1",
+		                           .volumes_dir = "/pods/volumes",
 		                           .self = "/bin/sunk-lite",
 		                           .host_ip = "10.0.0.1",
 		                           .pod_ip = "127.0.0.1",
@@ -137,6 +154,64 @@ static void test_volumes_become_files_and_mounts(void **state)
 	done(&o);
 }
 
+static void count_need(void *arg, const char *kind, const char *name)
+{
+	struct buf *b = arg;
+
+	buf_printf(b, "%s/%s ", kind, name);
+}
+
+#define MOUNTS(n) "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"],\"volumeMounts\":[" n "]}]"
+
+static void test_claims_become_directories_that_outlive_the_pod(void **state)
+{
+	static const char spec[] =
+	        "{\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"data\"}},{\"name\":\"e\","
+	        "\"ephemeral\":{}},{\"name\":\"h\",\"persistentVolumeClaim\":{\"claimName\":\"host\",\"readOnly\":"
+	        "true}}]," MOUNTS("{\"name\":\"v\",\"mountPath\":\"/v\"},{\"name\":\"e\",\"mountPath\":\"/e\"},"
+	                          "{\"name\":\"h\",\"mountPath\":\"/h\"}") "}";
+	_cleanup_free_ char *pod = str_printf("{\"metadata\":{\"name\":\"web\"},\"spec\":%s}", spec);
+	_cleanup_buf_ struct buf needs = BUF(1000);
+	yyjson_doc *doc = yyjson_read(pod, strlen(pod), 0);
+	struct outcome o;
+	size_t n = 0;
+
+	(void)state;
+	translate(&o, spec);
+	assert_int_equal(o.r, 0);
+	HAS(o, "\"--bind\",\"/pods/volumes/pv-1\",\"/v\",\"--bind\",\"/pods/volumes/pv-1\",\"/e\",\"--bind-ro\",\"/srv/"
+	       "h\",\"/h\"");
+	LIST_EACH (l, &o.files) {
+		assert_string_equal(LIST_ITEM(l, struct volume_file, link)->path, "/pods/volumes/pv-1");
+		n++;
+	}
+	assert_int_equal(n, 2);
+	done(&o);
+	translate_needs(yyjson_doc_get_root(doc), count_need, &needs);
+	assert_string_equal(buf_text(&needs), "persistentvolumeclaims/data persistentvolumeclaims/web-e "
+	                                      "persistentvolumeclaims/host ");
+	yyjson_doc_free(doc);
+}
+
+static void test_a_claim_that_is_missing_or_not_bound_is_waited_for(void **state)
+{
+	static const char *const cases[][2] = { { "none", "persistentvolumeclaim \"none\" not found" },
+		                                { "early", "persistentvolumeclaim \"early\" is not bound" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_free_ char *spec = str_printf("{\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":"
+		                                       "{\"claimName\":\"%s\"}}]}",
+		                                       cases[i][0]);
+		struct outcome o;
+
+		translate(&o, spec);
+		assert_int_equal(o.r, -ENOENT);
+		assert_string_equal(o.err.text, cases[i][1]);
+		done(&o);
+	}
+}
+
 static void test_probes_are_carried_over(void **state)
 {
 	struct outcome o;
@@ -216,5 +291,6 @@ static void test_everything_a_pod_mentions_is_needed(void **state)
 }
 
 TEST_MAIN(TEST(command_and_environment_are_expanded_as_kubernetes_does), TEST(volumes_become_files_and_mounts),
-          TEST(probes_are_carried_over), TEST(what_is_missing_or_malicious_is_refused),
-          TEST(everything_a_pod_mentions_is_needed))
+          TEST(claims_become_directories_that_outlive_the_pod),
+          TEST(a_claim_that_is_missing_or_not_bound_is_waited_for), TEST(probes_are_carried_over),
+          TEST(what_is_missing_or_malicious_is_refused), TEST(everything_a_pod_mentions_is_needed))

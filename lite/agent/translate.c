@@ -15,6 +15,8 @@
 #define FILE_MAX (2u << 20)
 #define CONFIG_MAPS "configmaps"
 #define SECRETS "secrets"
+#define CLAIMS "persistentvolumeclaims"
+#define VOLUMES "persistentvolumes"
 
 /* A container's variables, in order; later ones win. */
 struct vars {
@@ -354,9 +356,56 @@ static int add_downward_volume(struct translation *t, const char *dir, yyjson_va
 	return 0;
 }
 
+/* The claim of a volume, by name; NULL when it is none. The caller frees. */
+static char *claim_of(yyjson_val *meta, yyjson_val *volume)
+{
+	const char *name = json_str(json_get(json_get(volume, "persistentVolumeClaim"), "claimName"));
+
+	if (json_get(volume, "ephemeral"))
+		return str_printf("%s-%s", str_or(json_str(json_get(meta, "name")), ""),
+		                  str_or(json_str(json_get(volume, "name")), ""));
+	return mem_strdup(name);
+}
+
+/* Where the volume of a claim is on this machine. */
+static int claim_path(struct translation *t, const char *claim, char **ret)
+{
+	yyjson_val *object = t->env->get(t->env->arg, CLAIMS, claim), *spec;
+	const char *name = json_str(json_get(json_get(object, "spec"), "volumeName")), *path;
+
+	if (!object)
+		return err_set(t->err, -ENOENT, "persistentvolumeclaim \"%.100s\" not found", claim);
+	if (str_empty(name) || !str_eq(json_str(json_get(json_get(object, "status"), "phase")), "Bound"))
+		return err_set(t->err, -ENOENT, "persistentvolumeclaim \"%.100s\" is not bound", claim);
+	spec = json_get(t->env->get(t->env->arg, VOLUMES, name), "spec");
+	if (!spec)
+		return err_set(t->err, -ENOENT, "persistentvolume \"%.100s\" not found", name);
+	path = json_str(json_get(json_get(spec, "hostPath"), "path"));
+	if (!path)
+		path = json_str(json_get(json_get(spec, "local"), "path"));
+	if (!path && !is_inside(name))
+		return err_set(t->err, -EINVAL, "a volume's name is '%.60s'", name);
+	*ret = path ? mem_strdup(path) : str_printf("%s/%s", t->env->volumes_dir, name);
+	return 0;
+}
+
+static int add_claim_volume(struct translation *t, const char *claim)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = claim_path(t, claim, &path);
+
+	if (r == 0 && str_starts(path, t->env->volumes_dir))
+		add_file(t, TAKE_PTR(path), NULL, 0, 0777);
+	return r;
+}
+
 static int add_volume(struct translation *t, yyjson_val *volume, const char *dir)
 {
+	_cleanup_free_ char *claim = claim_of(t->meta, volume);
 	yyjson_val *source;
+
+	if (claim)
+		return add_claim_volume(t, claim);
 
 	if ((source = json_get(volume, "configMap")))
 		return add_object_volume(t, dir, CONFIG_MAPS, str_or(json_str(json_get(source, "name")), ""), source);
@@ -405,6 +454,24 @@ static const char *working_dir(yyjson_val *container)
 	return str_or(json_str(json_get(container, "workingDir")), "/");
 }
 
+/* What is mounted of a volume. */
+static int mount_source(struct translation *t, yyjson_val *volume, const char *name, char **ret)
+{
+	const char *host = json_str(json_get(json_get(volume, "hostPath"), "path"));
+	_cleanup_free_ char *claim = claim_of(t->meta, volume);
+
+	if (claim)
+		return claim_path(t, claim, ret);
+	*ret = host ? mem_strdup(host) : str_printf("%s/volumes/%s", t->env->dir, name);
+	return 0;
+}
+
+static bool is_read_only(yyjson_val *mount, yyjson_val *volume)
+{
+	return json_bool(json_get(mount, "readOnly"), false) ||
+	       json_bool(json_get(json_get(volume, "persistentVolumeClaim"), "readOnly"), false);
+}
+
 /* Puts "enter --bind FROM TO … --cwd DIR --" before the command when the container has mounts: its directory may be
  * in one of them. */
 static int add_mounts(struct translation *t, yyjson_val *container, yyjson_mut_val *argv)
@@ -420,18 +487,19 @@ static int add_mounts(struct translation *t, yyjson_val *container, yyjson_mut_v
 		const char *name = str_or(json_str(json_get(mount, "name")), ""),
 		           *sub = json_str(json_get(mount, "subPath"));
 		yyjson_val *volume = find_named(json_get(t->spec, "volumes"), name);
-		const char *host = json_str(json_get(json_get(volume, "hostPath"), "path"));
-		_cleanup_free_ char *from = host ? mem_strdup(host) : str_printf("%s/volumes/%s", t->env->dir, name),
-		                    *part = NULL;
+		_cleanup_free_ char *from = NULL, *part = NULL;
+		int r;
 
 		if (!volume)
 			return err_set(t->err, -EINVAL,
 			               "volumeMount names the volume '%.60s', which the Pod does not have", name);
 		if (sub && !is_inside(sub))
 			return err_set(t->err, -EINVAL, "subPath '%.60s' leaves its volume", sub);
+		r = mount_source(t, volume, name, &from);
+		if (r < 0)
+			return r;
 		part = sub ? str_printf("%s/%s", from, sub) : mem_strdup(from);
-		yyjson_mut_arr_add_str(t->out, argv,
-		                       json_bool(json_get(mount, "readOnly"), false) ? "--bind-ro" : "--bind");
+		yyjson_mut_arr_add_str(t->out, argv, is_read_only(mount, volume) ? "--bind-ro" : "--bind");
 		yyjson_mut_arr_add_strcpy(t->out, argv, part);
 		yyjson_mut_arr_add_strcpy(t->out, argv, str_or(json_str(json_get(mount, "mountPath")), ""));
 	}
@@ -610,7 +678,10 @@ void translate_needs(yyjson_val *pod, void (*need)(void *arg, const char *kind, 
 	if (yyjson_arr_iter_init(json_get(spec, "volumes"), &iter))
 		while ((volume = yyjson_arr_iter_next(&iter))) {
 			const char *secret = json_str(json_get(json_get(volume, "secret"), "secretName"));
+			_cleanup_free_ char *claim = claim_of(json_get(pod, "metadata"), volume);
 
+			if (claim)
+				need(arg, CLAIMS, claim);
 			need_of(json_get(volume, "configMap"), CONFIG_MAPS, need, arg);
 			if (!str_empty(secret))
 				need(arg, SECRETS, secret);

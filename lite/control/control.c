@@ -12,8 +12,9 @@
 #define LOOKS_PER_ROUND 200 /* then others have their turn */
 
 static const struct controller_ops *const all_ops[] = {
-	&namespaces_ops, &accounts_ops,   &gc_ops,        &definitions_ops, &lifecycle_ops, &taints_ops, &podgc_ops,
-	&deployment_ops, &replicaset_ops, &daemonset_ops, &job_ops,         &scheduler_ops, &budget_ops, &expiry_ops,
+	&namespaces_ops, &accounts_ops,  &gc_ops,         &definitions_ops, &lifecycle_ops,
+	&taints_ops,     &podgc_ops,     &deployment_ops, &replicaset_ops,  &daemonset_ops,
+	&job_ops,        &scheduler_ops, &budget_ops,     &expiry_ops,      &volumes_ops,
 };
 
 const struct kind *kind_of(const char *group, const char *plural)
@@ -141,6 +142,9 @@ struct control *control_new(struct lite *l, const struct control_options *o)
 	c->daemonsets = lite_collection(l, kind_of("apps", "daemonsets"));
 	c->jobs = lite_collection(l, kind_of("batch", "jobs"));
 	c->budgets = lite_collection(l, kind_of("policy", "poddisruptionbudgets"));
+	c->claims = lite_collection(l, kind_of("", "persistentvolumeclaims"));
+	c->volumes = lite_collection(l, kind_of("", "persistentvolumes"));
+	c->classes = lite_collection(l, kind_of("storage.k8s.io", "storageclasses"));
 	c->crds = lite_collection(l, kind_of("apiextensions.k8s.io", "customresourcedefinitions"));
 	c->timer = loop_add_timer(l->loop, run, c);
 	c->n = ARRAY_LEN(all_ops);

@@ -58,10 +58,12 @@ struct control {
 	/* The collections that controllers look at. */
 	struct collection *pods, *nodes, *namespaces, *accounts, *configmaps, *leases, *events;
 	struct collection *replicasets, *deployments, *daemonsets, *jobs, *budgets, *crds;
+	struct collection *claims, *volumes, *classes;
 };
 
 extern const struct controller_ops namespaces_ops, accounts_ops, gc_ops, taints_ops, lifecycle_ops, podgc_ops,
-        replicaset_ops, deployment_ops, daemonset_ops, job_ops, scheduler_ops, budget_ops, definitions_ops, expiry_ops;
+        replicaset_ops, deployment_ops, daemonset_ops, job_ops, scheduler_ops, budget_ops, definitions_ops, expiry_ops,
+        volumes_ops;
 
 /* Look at key not before `after` from now (0: soon). */
 void mark(struct controller *c, const char *key, usec_t after);

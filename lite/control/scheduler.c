@@ -8,9 +8,11 @@
 #include "base/str.h"
 #include "lite/binding.h"
 #include "lite/condition.h"
+#include "lite/control/claims.h"
 #include "lite/control/fit.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
+#include "policy/volumes.h"
 #include "json/json.h"
 
 #define NAME "default-scheduler"
@@ -61,7 +63,8 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 {
 	struct vpod *p;
 
-	if (in == c->control->nodes) {
+	if (in == c->control->nodes || in == c->control->claims || in == c->control->volumes ||
+	    in == c->control->classes) {
 		mark_waiting(c);
 	} else if (in == c->control->pods) {
 		p = e->change == CHANGE_DELETED ? NULL : view_get_pod(c->control->view, e->item->key);
@@ -98,8 +101,19 @@ static void add_reason(struct reasons *r, const char *text)
 	r->list[r->n++].n = 1;
 }
 
+static bool fits_volumes(const struct vpod *p, const struct claims *claims, const struct vnode *n,
+                         char reason[FIT_REASON_MAX])
+{
+	uint32_t claim;
+
+	if (volumes_reach(p->pod, &claims->v, n->node, &claim) == REACH_OK)
+		return true;
+	str_copy(reason, FIT_REASON_MAX, "node(s) had volume node affinity conflict");
+	return false;
+}
+
 /* The best of those that fit; ties are drawn. */
-static struct vnode *choose(struct controller *c, const struct vpod *p, struct reasons *r)
+static struct vnode *choose(struct controller *c, const struct vpod *p, const struct claims *claims, struct reasons *r)
 {
 	struct vnode *best = NULL, *n;
 	char reason[FIT_REASON_MAX];
@@ -110,7 +124,7 @@ static struct vnode *choose(struct controller *c, const struct vpod *p, struct r
 		if (!n->node)
 			continue;
 		r->nodes++;
-		if (!fits(p, n, reason)) {
+		if (!fits(p, n, reason) || !fits_volumes(p, claims, n, reason)) {
 			add_reason(r, reason);
 			continue;
 		}
@@ -143,21 +157,26 @@ static void explain(struct reasons *r, struct buf *out)
 	buf_add_str(out, ".");
 }
 
-static void cannot(struct controller *c, const struct item *i, struct reasons *r)
+/* It is looked at again when something changes. */
+static void remember(struct controller *c, const struct item *i)
 {
-	const struct kind *k = kind_of("", "pods");
-	_cleanup_buf_ struct buf message = BUF(MESSAGE_MAX);
-	yyjson_mut_doc *doc = reg_doc(k, i);
 	char *key;
 
-	explain(r, &message);
 	if (!map_get(c->state, i->key)) {
 		key = mem_strdup(i->key);
 		map_put(c->state, key, key);
 	}
 	mark_item(c, i, RETRY_SPAN);
-	if (set_condition(doc, "PodScheduled", "False", "Unschedulable", buf_text(&message), lite_now(c->lite))) {
-		tell(c, k, i, "Warning", "FailedScheduling", "%s", buf_text(&message));
+}
+
+static void cannot(struct controller *c, const struct item *i, const char *message)
+{
+	const struct kind *k = kind_of("", "pods");
+	yyjson_mut_doc *doc = reg_doc(k, i);
+
+	remember(c, i);
+	if (set_condition(doc, "PodScheduled", "False", "Unschedulable", message, lite_now(c->lite))) {
+		tell(c, k, i, "Warning", "FailedScheduling", "%s", message);
 		write_status(c, k, i, doc);
 	} else {
 		yyjson_mut_doc_free(doc);
@@ -178,26 +197,69 @@ static void bind(struct controller *c, const struct item *i, const char *node)
 		tell(c, kind_of("", "pods"), i, "Normal", "Scheduled", "Successfully assigned %s to %s", i->key, node);
 }
 
+static void select_node(struct controller *c, const struct pvc *claim, const char *node)
+{
+	const struct kind *k = kind_of("", "persistentvolumeclaims");
+	_cleanup_(item_unrefp) struct item *i = item_ref(db_get(c->control->claims, claim->meta.ns, claim->meta.name));
+	yyjson_mut_doc *doc;
+
+	if (!i)
+		return;
+	doc = reg_doc(k, i);
+	set_annotation(doc, ANNOTATION_SELECTED_NODE, node);
+	write_object(c, k, i, doc);
+}
+
+/* A node is chosen: volumes that wait for that are made for it first. */
+static void place(struct controller *c, const struct vpod *p, const struct item *i, const struct claims *claims,
+                  const struct vnode *n)
+{
+	const struct place at = { n->name, n->node, n->name };
+	char why[FIT_WHY_MAX];
+	uint32_t claim = 0;
+
+	switch (volumes_before_bind(p->pod, &claims->v, &at, &claim, why)) {
+	case VOLUMES_READY:
+		forget(c, i->key);
+		bind(c, i, n->name);
+		break;
+	case VOLUMES_SELECT:
+		remember(c, i);
+		select_node(c, claims->v.claims[claim], n->name);
+		break;
+	default: remember(c, i);
+	}
+}
+
 static void look(struct controller *c, const char *key)
 {
 	struct vpod *p = view_get_pod(c->control->view, key);
 	_cleanup_(item_unrefp) struct item *i = item_ref(get_item(c->control->pods, key));
-	struct reasons *r;
+	_cleanup_claims_ struct claims claims = { 0 };
+	_cleanup_buf_ struct buf message = BUF(MESSAGE_MAX);
+	_cleanup_free_ struct reasons *r = NULL;
+	char why[FIT_WHY_MAX];
+	uint32_t claim;
 	struct vnode *n;
 
 	if (!p || !i || !is_ours(p->pod)) {
 		forget(c, key);
 		return;
 	}
-	r = NEW(struct reasons);
-	n = choose(c, p, r);
-	if (n) {
-		forget(c, key);
-		bind(c, i, n->name);
-	} else {
-		cannot(c, i, r);
+	claims_gather(c->control, p->pod, &claims);
+	if (volumes_before_bind(p->pod, &claims.v, NULL, &claim, why) != VOLUMES_READY) {
+		buf_printf(&message, "0/%zu nodes are available: %s.", map_count(&c->control->view->nodes), why);
+		cannot(c, i, buf_text(&message));
+		return;
 	}
-	free(r);
+	r = NEW(struct reasons);
+	n = choose(c, p, &claims, r);
+	if (n) {
+		place(c, p, i, &claims, n);
+	} else {
+		explain(r, &message);
+		cannot(c, i, buf_text(&message));
+	}
 }
 
 const struct controller_ops scheduler_ops = { "scheduler", start, stop, changed, look };

@@ -77,7 +77,7 @@ static void drop_node_if_unused(struct view *v, struct vnode *n)
 	vnode_free(n);
 }
 
-static void *decode(struct view *v, enum kube_kind kind, const struct item *i)
+void *view_decode(struct view *v, enum kube_kind kind, const struct item *i)
 {
 	_cleanup_doc_ yyjson_doc *doc = reg_read(i);
 	struct err err = { 0 };
@@ -93,7 +93,7 @@ void view_node(struct view *v, const struct item *i, bool gone)
 	struct vnode *n = node_of(v, i->name);
 
 	free(n->node);
-	n->node = gone ? NULL : decode(v, KUBE_NODES, i);
+	n->node = gone ? NULL : view_decode(v, KUBE_NODES, i);
 	drop_node_if_unused(v, n);
 }
 
@@ -192,7 +192,7 @@ void view_pod(struct view *v, const struct item *i, bool gone)
 	link_init(&p->on_node);
 	link_init(&p->of_owner);
 	p->key = mem_strdup(i->key);
-	p->pod = decode(v, KUBE_PODS, i);
+	p->pod = view_decode(v, KUBE_PODS, i);
 	if (!p->pod) {
 		vpod_free(p);
 		return;

@@ -11,6 +11,7 @@
 #include "lite/db.h"
 #include "model/knode.h"
 #include "model/pod.h"
+#include "port/kube.h"
 
 #define VIEW_RESOURCES_MAX 16 /* different resources on one node or of one Pod; more are not counted */
 
@@ -53,6 +54,9 @@ struct view {
 struct view *view_new(void);
 void view_free(struct view *v);
 DEFINE_FREEP(struct view, view_free)
+
+/* An object of the store as a struct of model/; free() it. NULL when it cannot be read as one. */
+void *view_decode(struct view *v, enum kube_kind kind, const struct item *i);
 
 void view_pod(struct view *v, const struct item *i, bool gone);
 void view_node(struct view *v, const struct item *i, bool gone);
