@@ -183,6 +183,7 @@ static const struct json_field pod_spec_fields[] = {
 	JSON_ARRAY("tolerations", struct pod, tolerations, n_tolerations, toleration_type),
 	JSON_STR("priorityClassName", struct pod, priority_class),
 	JSON_INT32("priority", struct pod, priority),
+	JSON_STRUCT("resources", struct pod, whole, resources_type),
 	JSON_AMOUNTS("overhead", struct pod, overhead, n_overhead),
 	JSON_ARRAY("schedulingGates", struct pod, gates, n_gates, gate_type),
 };

@@ -81,6 +81,7 @@ static const char whole_pod[] =
         "  tolerations: [{key: t, value: v, effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}]\n"
         "  priorityClassName: high\n"
         "  priority: -10\n"
+        "  resources: {requests: {cpu: 3}, limits: {memory: 1Gi}}\n"
         "  overhead: {memory: 120Mi}\n"
         "  schedulingGates: [{name: g1}, {name: g2}]\n"
         "status:\n"
@@ -176,6 +177,8 @@ static void test_a_pod_with_everything_we_look_at(void **state)
 	assert_true(!p->tolerations[1].key && !p->tolerations[1].has_seconds);
 	assert_string_equal(p->priority_class, "high");
 	assert_int_equal(p->priority, -10);
+	assert_int_equal(amount_get(p->whole.requests, p->whole.n_requests, "cpu"), 3000);
+	assert_int_equal(amount_get(p->whole.limits, p->whole.n_limits, "memory"), INT64_C(1073741824000));
 	assert_int_equal(amount_get(p->overhead, p->n_overhead, "memory"), INT64_C(125829120000));
 	assert_int_equal(p->n_gates, 2);
 	assert_string_equal(p->gates[1], "g2");

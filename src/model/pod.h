@@ -67,6 +67,7 @@ struct pod {
 	struct selector_term *required_nodes; /* any one term must hold; has_required tells an empty list from none */
 	struct toleration *tolerations;
 	struct container *containers, *init_containers;
+	struct container whole; /* spec.resources: what all containers have together; has nothing but requests and limits */
 	struct amount *overhead;
 	struct volume_claim *volumes;
 	const char **gates; /* scheduling gates */

@@ -28,6 +28,24 @@ int64_t resources_request(const struct container *c, const char *resource)
 	return v < 0 ? 0 : v;
 }
 
+/* What may be given to a Pod as a whole. */
+static bool is_for_the_whole(const char *resource)
+{
+	return str_eq(resource, "cpu") || str_eq(resource, "memory") || str_starts(resource, "hugepages-");
+}
+
+/* The request of the Pod as a whole stands above its containers' sum; its limit fills in when no container asks. */
+static int64_t of_the_whole(const struct pod *pod, const char *resource, int64_t sum)
+{
+	const struct container *w = &pod->whole;
+
+	if (!is_for_the_whole(resource))
+		return sum;
+	if (has(w->requests, w->n_requests, resource) || sum == 0)
+		return resources_request(w, resource);
+	return sum;
+}
+
 int64_t resources_effective(const struct pod *pod, const char *resource)
 {
 	int64_t sidecars = 0, init_peak = 0, running = 0;
@@ -45,5 +63,6 @@ int64_t resources_effective(const struct pod *pod, const char *resource)
 	running = sidecars;
 	for (uint32_t i = 0; i < pod->n_containers; i++)
 		running = add(running, resources_request(&pod->containers[i], resource));
-	return add(MAX_OF(running, init_peak), MAX_OF(amount_get(pod->overhead, pod->n_overhead, resource), 0));
+	running = of_the_whole(pod, resource, MAX_OF(running, init_peak));
+	return add(running, MAX_OF(amount_get(pod->overhead, pod->n_overhead, resource), 0));
 }

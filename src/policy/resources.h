@@ -13,5 +13,6 @@ int64_t resources_request(const struct container *c, const char *resource);
 
 /* The effective request of one resource ("cpu", "memory", "nvidia.com/gpu"), in thousandths: the larger of all containers
  * with all sidecars, and of each init container with the sidecars started before it; plus overhead. A limit without a
- * request counts as the request. Held at INT64_MAX when it is more. */
+ * request counts as the request. Of CPU, memory and huge pages the Pod as a whole (spec.resources) may say how much it is instead.
+ * Held at INT64_MAX when it is more. */
 int64_t resources_effective(const struct pod *pod, const char *resource);

@@ -50,12 +50,14 @@ static void ask_containers(struct asks *a, const struct pod *pod, const struct c
 void asks_init(struct asks *a, const struct pod *pod)
 {
 	size_t most = count_amounts(pod->containers, pod->n_containers) +
-	              count_amounts(pod->init_containers, pod->n_init_containers) + pod->n_overhead;
+	              count_amounts(pod->init_containers, pod->n_init_containers) + count_amounts(&pod->whole, 1) +
+	              pod->n_overhead;
 
 	a->n = 0;
 	a->list = mem_alloc_n(most, sizeof(*a->list));
 	ask_containers(a, pod, pod->containers, pod->n_containers);
 	ask_containers(a, pod, pod->init_containers, pod->n_init_containers);
+	ask_containers(a, pod, &pod->whole, 1);
 	ask(a, pod, pod->overhead, pod->n_overhead);
 }
 

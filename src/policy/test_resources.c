@@ -61,4 +61,37 @@ static void test_the_larger_of_running_and_starting_counts(void **state)
 	}
 }
 
-TEST_MAIN(TEST(the_larger_of_running_and_starting_counts))
+static void test_the_pod_as_a_whole_may_say_how_much(void **state)
+{
+	const struct {
+		const char *what;
+		struct container whole, main;
+		int64_t want;
+	} cases[] = {
+		{ "its request stands above the sum", ASKS(900), ASKS(100), 950 },
+		{ "also when it is less", ASKS(50), ASKS(100), 100 },
+		{ "its limit does not", { .limits = CPU(900), .n_limits = 1 }, ASKS(100), 150 },
+		{ "unless no container asks", { .limits = CPU(900), .n_limits = 1 }, { 0 }, 950 },
+		{ "it alone is enough", ASKS(900), { 0 }, 950 },
+		{ "less than nothing is nothing", ASKS(-900), { 0 }, 50 },
+	};
+	struct amount gpu = { "nvidia.com/gpu", 1000 };
+	struct pod only_gpu = { .whole = { .requests = &gpu, .n_requests = 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct container c = cases[i].main;
+		struct pod pod = { .containers = &c,
+			           .n_containers = 1,
+			           .whole = cases[i].whole,
+			           .overhead = CPU(50),
+			           .n_overhead = 1 };
+		int64_t got = resources_effective(&pod, "cpu");
+
+		if (got != cases[i].want)
+			fail_msg("%s: got %ld, want %ld", cases[i].what, (long)got, (long)cases[i].want);
+	}
+	assert_int_equal(resources_effective(&only_gpu, "nvidia.com/gpu"), 0);
+}
+
+TEST_MAIN(TEST(the_larger_of_running_and_starting_counts), TEST(the_pod_as_a_whole_may_say_how_much))

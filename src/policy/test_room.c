@@ -31,14 +31,16 @@ static void test_each_resource_is_asked_for_once_and_zero_is_not(void **state)
 	pod.n_init_containers = 1;
 	pod.overhead = (struct amount[]) { { "cpu", 250 }, { "memory", -1 } };
 	pod.n_overhead = 2;
+	pod.whole = (struct container) { .requests = (struct amount[]) { { "hugepages-2Mi", 7 } }, .n_requests = 1 };
 	asks_init(&a, &pod);
-	assert_int_equal(a.n, 4);
+	assert_int_equal(a.n, 5);
 	assert_string_equal(a.list[0].name, "cpu");
 	assert_int_equal(a.list[0].milli, 2250);
 	assert_string_equal(a.list[1].name, "memory");
 	assert_string_equal(a.list[2].name, "nvidia.com/gpu");
 	assert_string_equal(a.list[3].name, "ephemeral-storage");
 	assert_int_equal(a.list[3].milli, 5);
+	assert_string_equal(a.list[4].name, "hugepages-2Mi");
 }
 
 static bool fits(const struct pod *pod, const struct pod *const *on, size_t n, struct shortage *s)

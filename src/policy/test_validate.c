@@ -246,6 +246,41 @@ static void test_pinned_cpus_are_refused_unless_allowed(void **state)
 		}
 }
 
+static void test_the_class_of_a_pod_with_resources_as_a_whole_is_theirs(void **state)
+{
+	struct box whole[] = { { BOTH(4000, MI) } }, parts[] = { { .requests = { { "cpu", 2000 } } } },
+	           pinned[] = { { BOTH(2000, MI) } };
+	const struct {
+		struct box *box;
+		uint32_t n_requests, n_limits, want;
+	} cases[] = {
+		{ parts, 2, 2, 1 },  /* Guaranteed, and a container with whole CPUs */
+		{ parts, 2, 0, 0 },  /* no limits */
+		{ parts, 0, 2, 1 },  /* limits become requests */
+		{ parts, 2, 1, 0 },  /* memory is not limited */
+		{ pinned, 2, 0, 0 }, /* what the containers say does not count */
+		{ pinned, 0, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_problems_ struct problems p = PROBLEMS_INIT;
+		struct wishes wishes;
+		struct made m;
+		struct pod *pod = make(&m, cases[i].box, 1);
+
+		pod->overhead = (struct amount[]) { { "memory", MI } };
+		pod->n_overhead = 1;
+		pod->whole = (struct container) { .requests = whole[0].requests,
+			                          .n_requests = cases[i].n_requests,
+			                          .limits = whole[0].limits,
+			                          .n_limits = cases[i].n_limits };
+		validate_pod(pod, &standard, &wishes, &p);
+		if (p.n_errors != cases[i].want)
+			fail_msg("case %zu: %u errors: %s", i, p.n_errors, p.n ? p.list[0].text : "");
+	}
+}
+
 static void test_gpus_are_whole_of_one_kind_and_not_for_everybody(void **state)
 {
 	struct {
@@ -338,5 +373,6 @@ static void test_everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_
 }
 
 TEST_MAIN(TEST(requests_must_be_there_and_be_countable), TEST(grace_must_end_before_slurm_kills),
-          TEST(pinned_cpus_are_refused_unless_allowed), TEST(gpus_are_whole_of_one_kind_and_not_for_everybody),
+          TEST(pinned_cpus_are_refused_unless_allowed), TEST(the_class_of_a_pod_with_resources_as_a_whole_is_theirs),
+          TEST(gpus_are_whole_of_one_kind_and_not_for_everybody),
           TEST(everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_read))

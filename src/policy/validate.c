@@ -121,10 +121,20 @@ static int64_t add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* With resources of the Pod as a whole only these count. */
+static struct qos_sum sum_of_the_whole(const struct container *w, const char *resource)
+{
+	int64_t limit = MAX_OF(amount_get(w->limits, w->n_limits, resource), 0);
+
+	return (struct qos_sum) { resources_request(w, resource), limit, limit > 0 };
+}
+
 static struct qos_sum sum_up(const struct pod *pod, const char *resource)
 {
 	struct qos_sum sum = { .all_limited = true };
 
+	if (pod->whole.n_requests || pod->whole.n_limits)
+		return sum_of_the_whole(&pod->whole, resource);
 	for (uint32_t i = 0; i < n_containers(pod); i++) {
 		const struct container *c = container_at(pod, i);
 		int64_t limit = amount_get(c->limits, c->n_limits, resource), request = resources_request(c, resource);
