@@ -43,6 +43,7 @@ struct known_job {
 	struct entry *entry;
 	char *node, *reason, *preemptor;
 	uint64_t excluded;    /* hash of its exclude list, as a sorted set */
+	usec_t submitted;     /* Slurm's word: tells it from another job of the same number; 0 = not known yet */
 	usec_t known_at;      /* monotonic: when what we know was asked for */
 	usec_t ended_wall;    /* Slurm's word, 0 = not yet */
 	bool loading, load_again;

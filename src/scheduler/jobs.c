@@ -107,12 +107,23 @@ static struct known_job *job_make(struct scheduler *s, struct entry *e, uint32_t
 	return j;
 }
 
+/* Another job than the one of this number that we knew: a controller that lost its state counts from the beginning again. */
+static void forget_namesake(struct scheduler *s, struct known_job *j)
+{
+	struct entry *e = j->entry;
+
+	jobs_forget(s, j);
+	entry_dirty(s, e, 0);
+}
+
 struct known_job *jobs_submitted(struct scheduler *s, struct entry *e, uint32_t id, const char *excluded)
 {
 	struct known_job *j = jobs_get(s, id);
 
+	if (j && j->entry == e && !job_is_over(&j->p))
+		return j; /* a list was faster than the answer */
 	if (j)
-		return j;
+		forget_namesake(s, j);
 	j = job_make(s, e, id);
 	j->p.state = JOB_PENDING;
 	j->excluded = jobs_nodes_hash(s, excluded);
@@ -170,15 +181,13 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	e = entry_make(s, id.uid, id.ns, id.name);
 	if (!e)
 		return NULL;
-	if (j && j->entry != e) {
-		struct entry *other = j->entry;
-
-		jobs_forget(s, j);
-		entry_dirty(s, other, 0);
+	if (j && (j->entry != e || (j->submitted && j->submitted != job->submitted))) {
+		forget_namesake(s, j);
 		j = NULL;
 	}
 	if (!j)
 		j = job_make(s, e, job->id);
+	j->submitted = job->submitted;
 	was = j->p;
 	excluded = jobs_nodes_hash(s, job->excluded);
 	j->p.state = job->state;

@@ -361,7 +361,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->by_uid = MAP_INIT;
 	s->by_job = MAP_INIT;
 	s->dirty = DIRTY_INIT;
-	s->rng = rng_from_kernel();
+	s->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	s->pods = kube->watch(o->kube, KUBE_PODS, NULL, NULL, NULL);
 	s->nodes = kube->watch(o->kube, KUBE_NODES, NULL, NULL, NULL);
 	s->places = places_new(s);

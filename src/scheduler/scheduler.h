@@ -34,6 +34,7 @@ struct scheduler_options {
 	const char *bell_host;      /* the doorbell as slurmctld reaches it; NULL = none */
 	uint16_t bell_port;
 	usec_t poll_min, poll_max;  /* bounds of the interval of the cheap poll */
+	uint64_t seed;              /* of its jitter; 0 = a new one every time */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *o);
