@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a process sees of the model Slurm. A request arrives within ARRIVAL_MAX or never; what it asks for is as of its arrival,
+ * and older when the answer comes.
+ */
+#include "tests/sim/world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+struct rpc {
+	uint64_t life;
+	struct slurm_request ask; /* its texts and structs are owned by this one */
+	struct job_spec spec;
+	struct job_change job_change;
+	struct node_change node_change;
+	char **env;
+	slurm_done done;
+	void *arg;
+	struct slurm_result r;
+	char message[128];
+	bool answer_lost;
+};
+
+static const char *const verbs[SLURM_VERBS] = {
+	[SLURM_PING] = "ping",          [SLURM_LOAD_CONF] = "conf",   [SLURM_LOAD_STATS] = "stats", [SLURM_LOAD_PARTITIONS] = "partitions",
+	[SLURM_LOAD_JOB_STATES] = "states", [SLURM_LOAD_JOBS] = "jobs", [SLURM_LOAD_JOB] = "job",     [SLURM_LOAD_NODES] = "nodes",
+	[SLURM_LOAD_NODE] = "node",     [SLURM_SUBMIT] = "submit",    [SLURM_CANCEL] = "cancel",    [SLURM_SIGNAL] = "signal",
+	[SLURM_CHANGE_JOB] = "change job", [SLURM_CHANGE_NODE] = "change node",
+};
+
+static void rpc_free(struct rpc *c)
+{
+	free((char *)c->ask.node);
+	free((char *)c->spec.name);
+	free((char *)c->spec.extra);
+	free((char *)c->spec.excluded);
+	free((char *)c->spec.required);
+	free((char *)c->spec.partition);
+	for (uint32_t i = 0; i < c->spec.n_env; i++)
+		free(c->env[i]);
+	free(c->env);
+	free((char *)c->job_change.extra);
+	free((char *)c->job_change.excluded);
+	free((char *)c->node_change.reason);
+	free((char *)c->node_change.expect_reason);
+	free(c->r.block);
+	free(c);
+}
+
+static void rpc_answered(struct world *w, struct ev *e)
+{
+	struct rpc *c = e->p;
+	struct life *l = life_get(w, c->life);
+
+	c->r.message = c->message;
+	if (l && !l->dying)
+		c->done(c->arg, &c->r);
+	if (!e->a)
+		rpc_free(c);
+}
+
+/* ---- answers ---- */
+
+static void pack_job(struct pack *p, struct job *to, const struct world *w, const struct sjob *j)
+{
+	struct job job = { .id = j->id,
+		           .state = j->state,
+		           .flags = j->flags,
+		           .restarts = j->restarts,
+		           .cpus = j->cpus,
+		           .priority = j->priority,
+		           .prolog_failed = j->prolog_failed,
+		           .array_tasks = 1,
+		           .submitted = j->submitted,
+		           .started = j->started,
+		           .ended = j->ended,
+		           .preempted = j->preempted,
+		           .reason = j->reason };
+
+	job.name = pack_text(p, j->name);
+	job.extra = pack_text(p, j->extra);
+	job.excluded = pack_text(p, j->excluded);
+	job.partition = pack_text(p, j->partition);
+	job.nodes = job.batch_host = j->node >= 0 ? w->ctld.nodes[j->node].name : NULL;
+	if (to)
+		*to = job;
+}
+
+static void answer_jobs(struct world *w, struct rpc *c, const struct sjob *only)
+{
+	struct pack p = { 0 };
+
+	for (int pass = 0; pass < 2; pass++) {
+		struct job *list = pass ? (struct job *)(void *)p.base : NULL;
+		uint32_t n = 0;
+
+		p.used = (only ? 1 : w->ctld.n_jobs) * sizeof(struct job);
+		for (size_t i = 0; i < w->ctld.n_jobs; i++)
+			if (!w->ctld.jobs[i]->forgotten && (!only || only == w->ctld.jobs[i])) {
+				pack_job(&p, list ? &list[n] : NULL, w, w->ctld.jobs[i]);
+				n++;
+			}
+		if (!pass)
+			p = (struct pack) { .base = mem_alloc(p.used + 1) };
+		c->r.n = n;
+		c->r.jobs = (struct job *)(void *)p.base;
+	}
+	c->r.block = p.base;
+}
+
+static void answer_states(struct world *w, struct rpc *c)
+{
+	struct job_brief *list = mem_alloc_n(w->ctld.n_jobs + 1, sizeof(*list));
+
+	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
+		const struct sjob *j = w->ctld.jobs[i];
+
+		if (!j->forgotten)
+			list[c->r.n++] = (struct job_brief) { .id = j->id, .state = j->state, .flags = j->flags };
+	}
+	c->r.states = list;
+	c->r.block = list;
+}
+
+static void fill_node(const struct world *w, unsigned i, struct snode *to, char *reason)
+{
+	const struct snode_state *n = &w->ctld.nodes[i];
+	uint32_t used = node_cpus_used(w, i);
+
+	memcpy(reason, n->reason, sizeof(n->reason));
+	*to = (struct snode) { .name = n->name,
+		               .cpus = n->cpus,
+		               .cpus_alloc = used,
+		               .state = n->down ? NODE_DOWN : used == 0 ? NODE_IDLE : used < n->cpus ? NODE_MIXED : NODE_ALLOCATED,
+		               .flags = n->drained ? NODEF_DRAIN : 0,
+		               .reason = *reason ? reason : NULL,
+		               .reason_uid = n->reason_uid,
+		               .reason_set = n->reason_set };
+}
+
+static void answer_nodes(struct world *w, struct rpc *c, int only)
+{
+	uint32_t n = only < 0 ? w->n_nodes : 1;
+	struct snode *list = mem_alloc(n * (sizeof(*list) + sizeof(w->ctld.nodes[0].reason)));
+	char *reasons = (char *)&list[n];
+
+	for (uint32_t i = 0; i < n; i++)
+		fill_node(w, only < 0 ? i : (unsigned)only, &list[i], reasons + i * sizeof(w->ctld.nodes[0].reason));
+	c->r.n = n;
+	c->r.nodes = list;
+	c->r.block = list;
+}
+
+static void answer_conf(struct world *w, struct rpc *c)
+{
+	struct slurm_conf *conf = NEW(struct slurm_conf);
+
+	*conf = (struct slurm_conf) { .cluster = "sim", .version = "24.11.5", .version_number = 2411,
+		                      .kill_wait_s = (uint32_t)(w->ctld.kill_wait / USEC_SEC),
+		                      .min_job_age_s = (uint32_t)(w->ctld.min_job_age / USEC_SEC) };
+	c->r.conf = conf;
+	c->r.block = conf;
+}
+
+/* ---- effects ---- */
+
+static void outcome(struct rpc *c, enum slurm_outcome o, const char *message)
+{
+	c->r.outcome = o;
+	str_copy(c->message, sizeof(c->message), message);
+}
+
+static void do_change_job(struct world *w, struct rpc *c, struct sjob *j)
+{
+	const struct job_change *change = &c->job_change;
+
+	if (!job_alive(j) || (j->flags & JOBF_COMPLETING)) {
+		outcome(c, SLURM_GONE, "Job has already finished");
+		return;
+	}
+	if ((change->what & JOB_CHANGE_EXCLUDED) && j->state != JOB_PENDING) {
+		outcome(c, SLURM_REFUSED, "Job is no longer pending execution");
+		return;
+	}
+	if (change->what & JOB_CHANGE_EXTRA) {
+		free(j->extra);
+		j->extra = mem_strdup(change->extra);
+	}
+	if (change->what & JOB_CHANGE_EXCLUDED) {
+		free(j->excluded);
+		j->excluded = mem_strdup(change->excluded);
+	}
+	w->ctld.changes++;
+}
+
+static bool as_expected(const struct snode_state *n, const struct node_change *c)
+{
+	if (!c->expect)
+		return true;
+	if (n->down || n->drained != c->expect_drained)
+		return false;
+	return !n->drained || (n->reason_uid == c->expect_reason_uid && n->reason_set == c->expect_reason_set &&
+	                       str_eq(n->reason, str_or(c->expect_reason, "")));
+}
+
+static void do_change_node(struct world *w, struct rpc *c, int i)
+{
+	const struct node_change *change = &c->node_change;
+
+	if (!as_expected(&w->ctld.nodes[i], change)) {
+		outcome(c, SLURM_CONFLICT, "the node is not as expected");
+		return;
+	}
+	check_node_change(w, &w->ctld.nodes[i], change);
+	if (change->what & NODE_CHANGE_DRAIN) {
+		node_drain(w, (unsigned)i, str_or(change->reason, ""), false);
+		w->counts.drains++;
+	}
+	if (change->what & NODE_CHANGE_UNDRAIN)
+		node_undrain(w, (unsigned)i);
+}
+
+static void do_cancel(struct world *w, struct rpc *c, struct sjob *j)
+{
+	if (!job_alive(j) || (j->flags & JOBF_COMPLETING)) {
+		outcome(c, SLURM_GONE, "Job has already finished");
+		return;
+	}
+	check_cancel(w, j);
+	job_terminate(w, j, JOB_CANCELLED, BY_SCHEDULER);
+}
+
+static void serve(struct world *w, struct rpc *c)
+{
+	struct sjob *j = c->ask.job_id ? job_by_id(w, c->ask.job_id) : NULL;
+	int node = c->ask.node ? slurm_node_number(w, c->ask.node) : -1;
+
+	outcome(c, SLURM_OK, "");
+	c->r.as_of = (usec_t)w->ctld.changes + 1;
+	switch (c->ask.verb) {
+	case SLURM_LOAD_CONF: answer_conf(w, c); return;
+	case SLURM_LOAD_JOB_STATES: answer_states(w, c); return;
+	case SLURM_LOAD_JOBS: answer_jobs(w, c, NULL); return;
+	case SLURM_LOAD_NODES:
+		if (c->ask.since && c->ask.since == c->r.as_of)
+			outcome(c, SLURM_UNCHANGED, "");
+		else
+			answer_nodes(w, c, -1);
+		return;
+	case SLURM_SUBMIT:
+		if (str_eq(c->spec.partition, "nowhere")) {
+			outcome(c, SLURM_REFUSED, "Invalid partition name specified");
+			return;
+		}
+		c->r.job_id = ctld_submit(w, &c->spec)->id;
+		return;
+	case SLURM_LOAD_NODE:
+	case SLURM_CHANGE_NODE:
+		if (node < 0)
+			outcome(c, SLURM_GONE, "Invalid node name specified");
+		else if (c->ask.verb == SLURM_LOAD_NODE)
+			answer_nodes(w, c, node);
+		else
+			do_change_node(w, c, node);
+		return;
+	default: break;
+	}
+	if (!j)
+		outcome(c, SLURM_GONE, "Invalid job id specified");
+	else if (c->ask.verb == SLURM_LOAD_JOB)
+		answer_jobs(w, c, j);
+	else if (c->ask.verb == SLURM_CHANGE_JOB)
+		do_change_job(w, c, j);
+	else if (c->ask.verb == SLURM_CANCEL)
+		do_cancel(w, c, j);
+	else
+		assert(!"not modelled yet");
+}
+
+static void say_effect(struct world *w, const struct rpc *c)
+{
+	if (w->trace && slurm_verb_changes(c->ask.verb))
+		say(w, "life %llu: %s %u%s%s → %d %s%s%s", (unsigned long long)c->life, verbs[c->ask.verb],
+		    c->ask.verb == SLURM_SUBMIT ? c->r.job_id : c->ask.job_id, c->spec.name ? " " : "",
+		    str_or(c->spec.name, str_or(c->ask.node, str_or(c->job_change.extra, ""))), c->r.outcome, c->message,
+		    str_or(c->spec.excluded, str_or(c->job_change.excluded, "")), c->answer_lost ? " (nobody hears it)" : "");
+}
+
+static void rpc_arrives(struct world *w, struct ev *e)
+{
+	struct rpc *c = e->p;
+
+	if (!w->ctld.up)
+		outcome(c, SLURM_RETRY, "Unable to contact slurm controller");
+	else {
+		serve(w, c);
+		say_effect(w, c);
+	}
+	if (e->a) {
+		rpc_free(c);
+		return;
+	}
+	if (c->answer_lost && w->ctld.up) {
+		outcome(c, SLURM_RETRY, "Socket timed out on send/recv operation");
+		c->r.maybe_done = slurm_verb_changes(c->ask.verb);
+		in(w, span(w, USEC_MSEC, 2 * USEC_SEC), rpc_answered, 0, 0, c);
+		return;
+	}
+	in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_SLURM_SLOW, 100) ? 10 * USEC_SEC : 20 * USEC_MSEC), rpc_answered, 0, 0, c);
+}
+
+/* ---- sending ---- */
+
+static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void *arg)
+{
+	struct rpc *c = NEW(struct rpc);
+
+	c->ask = (struct slurm_request) { .verb = q->verb, .job_id = q->job_id, .node = mem_strdup(q->node), .since = q->since };
+	c->done = done;
+	c->arg = arg;
+	if (q->spec) {
+		const struct job_spec *s = q->spec;
+
+		c->spec = (struct job_spec) { .name = mem_strdup(s->name), .extra = mem_strdup(s->extra), .excluded = mem_strdup(s->excluded),
+			                      .required = mem_strdup(s->required), .partition = mem_strdup(s->partition), .cpus = s->cpus,
+			                      .priority = s->priority, .hold = s->hold, .time_limit_min = s->time_limit_min, .n_env = s->n_env };
+		c->env = mem_alloc_n(s->n_env, sizeof(char *));
+		for (uint32_t i = 0; i < s->n_env; i++)
+			c->env[i] = mem_strdup(s->env[i]);
+		c->spec.env = (const char *const *)c->env;
+	}
+	if (q->job_change)
+		c->job_change = (struct job_change) { .what = q->job_change->what, .extra = mem_strdup(q->job_change->extra),
+			                              .excluded = mem_strdup(q->job_change->excluded) };
+	if (q->node_change) {
+		c->node_change = *q->node_change;
+		c->node_change.reason = mem_strdup(q->node_change->reason);
+		c->node_change.expect_reason = mem_strdup(q->node_change->expect_reason);
+	}
+	return c;
+}
+
+static void port_call(struct slurm_port *p, const struct slurm_request *request, slurm_done done, void *arg)
+{
+	struct life *l = CONTAINER_OF(p, struct life, slurm);
+	struct world *w = l->w;
+	struct rpc *c = rpc_new(request, done, arg);
+	bool changes = slurm_verb_changes(request->verb);
+	usec_t takes = span(w, USEC_MSEC, 20 * USEC_MSEC);
+
+	if (changes && !life_effect(l)) {
+		rpc_free(c);
+		return;
+	}
+	c->life = l->serial;
+	c->r.asked = w->now;
+	if (changes && !gate_open(&l->gate, w->now)) {
+		outcome(c, SLURM_NOT_LEADER, "not the leader");
+		in(w, 0, rpc_answered, 0, 0, c);
+	} else if (fault_hits(w, FAULT_SLURM_FAIL, 50)) {
+		outcome(c, SLURM_RETRY, "Unable to contact slurm controller");
+		c->r.maybe_done = changes && chance(w, 500);
+		in(w, span(w, USEC_MSEC, 3 * USEC_SEC), rpc_answered, 0, 0, c);
+	} else if (changes && fault_hits(w, FAULT_SLURM_FAIL, 40)) { /* done when the caller has given up */
+		struct rpc *late = rpc_new(request, done, arg);
+
+		outcome(c, SLURM_RETRY, "Socket timed out on send/recv operation");
+		c->r.maybe_done = true;
+		takes = span(w, USEC_MSEC, USEC_SEC);
+		in(w, takes, rpc_answered, 0, 0, c);
+		late->life = l->serial;
+		in(w, takes + span(w, 1, USEC_SEC), rpc_arrives, 1, 0, late);
+	} else {
+		c->answer_lost = fault_hits(w, FAULT_SLURM_FAIL, 50);
+		if (fault_hits(w, FAULT_SLURM_SLOW, 100))
+			takes = span(w, USEC_MSEC, 2 * USEC_SEC);
+		in(w, takes, rpc_arrives, 0, 0, c);
+	}
+}
+
+static bool port_ready(struct slurm_port *p, struct err *ret_why)
+{
+	(void)p, (void)ret_why;
+	return true;
+}
+
+static void port_on_ring(struct slurm_port *p, void (*ring)(void *arg), void *arg)
+{
+	struct life *l = CONTAINER_OF(p, struct life, slurm);
+
+	l->ring = ring;
+	l->ring_arg = arg;
+}
+
+void slurm_port_init(struct life *l)
+{
+	static const struct slurm_port_ops ops = { .call = port_call, .ready = port_ready, .on_ring = port_on_ring };
+
+	l->slurm.ops = &ops;
+}

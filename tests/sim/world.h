@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A world in which the real shells live: virtual time, one seed for everything, one queue of events. No threads, no sleeping:
+ * the same seed and options give the same run, event by event.
+ *
+ *   world.c    time, chance, the queue, the trace
+ *   objects.c  Kubernetes objects as blocks, as stores want them
+ *   kube.c     a model Kubernetes: truth, watches, effects, kubelets
+ *   ctld.c     a model Slurm: jobs, nodes, scheduling, ends of all kinds
+ *   rpc.c      what a shell sees of that Slurm: requests and answers, late, lost, refused
+ *   script.c   placeholder scripts: hook/plan.h decides, as in the real one
+ *   life.c     processes of the scheduler: born, leading, crashed
+ *   people.c   users and administrators, and everything that breaks
+ *   check.c    what must hold
+ *   main.c     sunk-sim
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+#include "base/time.h"
+#include "hook/plan.h"
+#include "model/knode.h"
+#include "model/pod.h"
+#include "model/slurm.h"
+#include "port/gate.h"
+#include "port/kube.h"
+#include "port/slurm.h"
+#include "scheduler/scheduler.h"
+
+#define TRACE_LINES 300
+#define TRACE_LINE_MAX 240
+#define SIM_NODES_MAX 16
+#define SIM_NAMES_MAX 64
+#define SIM_NS "team"
+#define SIM_SYSTEM_NS "slurm"
+#define SIM_SCHEDULER "sunk"
+#define SIM_SECRET "0123456789abcdef0123456789abcdef"
+#define SIM_DRAIN_REASON "k8s: pod deletion timeout"
+
+/* What may go wrong. A seed picks some of them, unless it is told which. */
+enum fault {
+	FAULT_KUBE_SLOW,     /* requests and answers take up to seconds */
+	FAULT_KUBE_FAIL,     /* requests fail: before the effect, after it, or the effect comes late */
+	FAULT_WATCH_SLOW,    /* news take up to a minute */
+	FAULT_WATCH_DROP,    /* watches break, what happened meanwhile is only seen in the next list */
+	FAULT_WATCH_TWICE,   /* news come twice */
+	FAULT_SLURM_SLOW,
+	FAULT_SLURM_FAIL,
+	FAULT_CTLD_RESTART,  /* slurmctld is away for a while */
+	FAULT_CTLD_AMNESIA,  /* and comes back without its state */
+	FAULT_NODE_FAIL,
+	FAULT_PROLOG,        /* slow, failing */
+	FAULT_KUBELET_SLOW,
+	FAULT_KUBELET_DEAD,
+	FAULT_CRASH,         /* of the scheduler, between any two effects */
+	FAULT_PARTITION,     /* of the leader from Kubernetes: another one takes over */
+	FAULT_HOOK,          /* calls of placeholders are lost */
+	FAULT_CANCEL,        /* scancel by users */
+	FAULT_PREEMPT,
+	FAULT_REQUEUE,
+	FAULT_SUSPEND,
+	FAULT_DRAIN,         /* scontrol drain and undrain by administrators */
+	FAULT_CORDON,        /* and taints */
+	FAULT_EDIT,          /* users change Pods */
+	FAULT_FORCE,         /* users delete Pods without asking the kubelet */
+	FAULTS,
+};
+extern const char *const fault_names[FAULTS];
+
+struct world;
+struct ev;
+typedef void (*ev_fn)(struct world *w, struct ev *e);
+struct ev {
+	usec_t at;
+	uint64_t order;
+	ev_fn fn;
+	uint64_t a, b;
+	void *p;
+};
+
+/* ---- the model Kubernetes ---- */
+
+struct version { /* of an object; never changes */
+	unsigned refs;
+	enum kube_kind kind;
+	bool removed;
+	void *object; /* a block that begins with struct meta */
+	size_t size;
+};
+
+enum containers { CONTAINERS_NONE, CONTAINERS_RUN, CONTAINERS_ENDED };
+
+struct kpod { /* a Pod as it really is, with what its kubelet knows */
+	struct version *v;
+	const struct pod *pod; /* of v */
+	uint64_t number; /* its uid is "u<number>" */
+	enum containers containers;
+	bool stopping, user_pod;
+	usec_t run_for; /* USEC_NEVER: until deleted */
+	usec_t stop_for;
+	int exit_code;
+	uint32_t cpus;
+	/* for the checks */
+	bool disturbed; /* Slurm, or someone in Slurm, ended, stopped or lost its job */
+	bool cancelled; /* someone did so by scancel or a time limit */
+	usec_t lost, orphan, waiting; /* for how long, while everything worked */
+	bool was_lost;
+};
+
+struct knode_state {
+	struct version *v;
+	const struct knode *node;
+	bool kubelet_dead, gone_dark; /* gone_dark: the whole machine */
+	usec_t dead_until;
+};
+
+struct api {
+	uint64_t rv, uids;
+	struct kpod **pods;
+	size_t n_pods, size_pods;
+	struct knode_state nodes[SIM_NODES_MAX];
+};
+
+/* ---- the model Slurm ---- */
+
+enum ended_by { BY_NOBODY, BY_ITSELF, BY_USER, BY_SCHEDULER, BY_TIME, BY_PREEMPTION, BY_NODE, BY_PROLOG, BY_REQUEUE };
+
+struct script {
+	struct plan plan;
+	uint32_t restarts;
+	bool frozen, told_drained;
+	uint64_t calls[TASKS]; /* serial of the call under way, 0 = none */
+	uint64_t tick;         /* only the latest tick counts */
+};
+
+struct sjob {
+	uint64_t serial; /* never used again, unlike ids */
+	uint32_t id;
+	char *name, *extra, *excluded, *required, *partition, *token;
+	char uid[64]; /* of its Pod; "" = a job of a user */
+	char pod_name[64];
+	int state;
+	uint32_t flags, restarts, cpus, priority;
+	usec_t kill_wait, submitted, begin, started, ended, preempted, limit, run_for;
+	int node; /* -1 = none */
+	const char *reason;
+	bool held, requeue, prolog_failed, in_prolog, forgotten; /* forgotten: slurmctld does not know it any more */
+	enum ended_by ended_by;
+	struct script *script;
+	uint32_t run; /* counts up: timers of earlier runs do not count */
+	int exit_code;
+	usec_t extra_jobs; /* for how long it was one too many */
+	usec_t orphan;
+};
+
+struct snode_state {
+	char name[16];
+	uint32_t cpus;
+	bool drained, down, foreign; /* foreign: the drain is somebody's, not ours */
+	char reason[64];
+	uint32_t reason_uid;
+	usec_t reason_set;
+};
+
+struct ctld {
+	bool up;
+	usec_t up_since;
+	uint32_t next_id;
+	struct sjob **jobs; /* forgotten ones too, as long as something of them runs */
+	size_t n_jobs, size_jobs;
+	struct snode_state nodes[SIM_NODES_MAX];
+	usec_t kill_wait, min_job_age;
+	uint64_t changes; /* stamp for `since` */
+};
+
+/* ---- processes ---- */
+
+struct stream { /* a watch */
+	struct store *store;
+	enum kube_kind kind;
+	uint64_t epoch; /* what was sent under another does not arrive */
+	usec_t last;    /* news arrive in order: not before this */
+	bool broken, watched;
+};
+
+#define LIVES 2
+struct life {
+	struct kube_port kube;
+	struct slurm_port slurm;
+	struct world *w;
+	uint64_t serial;
+	unsigned slot;
+	struct scheduler *s;
+	struct stream streams[2];
+	struct gate gate;
+	usec_t born, renewed, partitioned_until, leading_since;
+	uint64_t step_serial;
+	usec_t step_at;
+	bool leading, dying;
+	void (*ring)(void *arg);
+	void *ring_arg;
+	unsigned steps_this_second;
+	usec_t second;
+};
+
+struct hook_call {
+	struct world *w;
+	uint64_t serial, job, life;
+	enum plan_task task;
+	bool sent, answered;
+};
+
+struct world {
+	struct clock clock;
+	usec_t now;
+	uint64_t seed;
+	struct rng rng, faults_rng;
+	uint32_t faults; /* bits of enum fault */
+	bool calm, trace, failed;
+	bool trace_end; /* keep the last lines only, for whoever prints them */
+	char (*lines)[TRACE_LINE_MAX];
+	size_t n_lines;
+	char why[1024];
+	/* events */
+	struct ev *heap;
+	size_t n, size;
+	uint64_t order, serial;
+	uint64_t steps;
+	/* settings */
+	unsigned n_nodes, n_names;
+	uint32_t node_cpus;
+	usec_t poll_min;
+	enum on_job_cancel on_cancel;
+	struct api api;
+	struct ctld ctld;
+	struct life *lives[LIVES];
+	uint64_t lease_holder;
+	usec_t lease_until;
+	struct hook_call **calls;
+	size_t n_calls, size_calls;
+	usec_t restful_since, checked_at;
+	struct counts {
+		uint64_t pods, jobs, binds, deletes, crashes, leaders, lost, drains, finished, foreign;
+	} counts;
+};
+
+/* world.c */
+void world_init(struct world *w, uint64_t seed);
+void world_done(struct world *w);
+void at(struct world *w, usec_t when, ev_fn fn, uint64_t a, uint64_t b, void *p);
+static inline void in(struct world *w, usec_t span, ev_fn fn, uint64_t a, uint64_t b, void *p)
+{
+	at(w, w->now + span, fn, a, b, p);
+}
+bool world_step(struct world *w); /* false: nothing is left to happen, or it has failed */
+void say(struct world *w, const char *fmt, ...) _printf_(2, 3);
+void trace_print(const struct world *w);
+void broken(struct world *w, const char *fmt, ...) _printf_(2, 3); /* something that must hold does not */
+
+bool fault_on(const struct world *w, enum fault f);
+uint64_t below(struct world *w, uint64_t n);
+bool chance(struct world *w, unsigned permille);
+usec_t span(struct world *w, usec_t least, usec_t most);
+bool fault_hits(struct world *w, enum fault f, unsigned permille);
+
+/* objects.c */
+void *object_copy(enum kube_kind kind, const void *object, size_t *ret_size);
+struct version *version_new(enum kube_kind kind, const void *object, bool removed);
+struct version *version_ref(struct version *v);
+void version_unref(struct version *v);
+
+struct pack { /* two passes: without a base it only counts */
+	char *base;
+	size_t used;
+};
+void *pack_bytes(struct pack *p, const void *data, size_t n);
+const char *pack_text(struct pack *p, const char *s);
+
+/* kube.c */
+void kube_init(struct world *w);
+void kube_done_all(struct world *w);
+void kube_port_init(struct life *l);
+void kube_life_ends(struct life *l);
+struct kpod *pod_by_uid(struct world *w, const char *uid);
+struct kpod *pod_by_name(struct world *w, const char *ns, const char *name);
+void pod_write(struct world *w, struct kpod *k, const struct pod *pod);
+struct kpod *pod_create(struct world *w, const struct pod *pod);
+void pod_delete(struct world *w, struct kpod *k, int64_t grace_s);
+void node_write(struct world *w, unsigned i, const struct knode *node);
+void kubelet_look(struct world *w, struct kpod *k, usec_t after);
+void kubelet_returns(struct world *w, unsigned node);
+int kube_node_number(const struct world *w, const char *name); /* -1 = none */
+bool pod_ended(const struct pod *p);
+void streams_break(struct world *w, struct life *l);
+
+/* ctld.c */
+void ctld_init(struct world *w);
+void ctld_done(struct world *w);
+struct sjob *job_by_id(struct world *w, uint32_t id);
+struct sjob *job_by_serial(struct world *w, uint64_t serial);
+struct sjob *ctld_submit(struct world *w, const struct job_spec *spec);
+bool job_alive(const struct sjob *j); /* pending, running or suspended */
+bool job_on_node(const struct sjob *j); /* it has CPUs of its node */
+void job_terminate(struct world *w, struct sjob *j, int state, enum ended_by by);
+void job_script_ended(struct world *w, struct sjob *j, int exit_code);
+void job_requeue(struct world *w, struct sjob *j);
+void job_suspend(struct world *w, struct sjob *j);
+void job_resume(struct world *w, struct sjob *j);
+void ctld_stop(struct world *w, usec_t span, bool amnesia);
+void node_fails(struct world *w, unsigned i, bool machine, usec_t span);
+void node_drain(struct world *w, unsigned i, const char *reason, bool foreign);
+void node_undrain(struct world *w, unsigned i);
+uint32_t node_cpus_used(const struct world *w, unsigned i);
+int slurm_node_number(const struct world *w, const char *name);
+void ctld_ring(struct world *w);
+
+/* rpc.c */
+void slurm_port_init(struct life *l);
+
+/* script.c */
+void script_start(struct world *w, struct sjob *j);
+void script_run(struct world *w, struct sjob *j);
+void script_kill(struct world *w, struct sjob *j);
+void hook_calls_of_dead_life(struct world *w, uint64_t life);
+void hook_calls_done(struct world *w);
+
+/* life.c */
+void lives_init(struct world *w);
+void lives_done(struct world *w);
+struct life *life_get(struct world *w, uint64_t serial);
+void life_dies(struct world *w, struct life *l);
+void life_wakes(struct life *l);
+bool life_effect(struct life *l); /* before every effect: false when the process dies right here */
+struct life *life_leading(struct world *w);
+void lives_bury(struct world *w);
+
+/* people.c */
+void people_init(struct world *w);
+void people_calm(struct world *w);
+
+/* check.c */
+void check_time_passes(struct world *w, usec_t span); /* before the clock moves */
+void check_step(struct world *w);
+void check_bind(struct world *w, const struct kpod *k, const char *node);
+void check_remove(struct world *w, const struct kpod *k);
+void check_cancel(struct world *w, const struct sjob *j);
+void check_script_left(struct world *w, const struct sjob *j);
+void check_node_change(struct world *w, const struct snode_state *n, const struct node_change *c);
+bool world_healthy(struct world *w);
+bool world_at_rest(struct world *w, char *why, size_t size);
