@@ -11,6 +11,7 @@
 #include "lite/authz.h"
 #include "lite/discovery.h"
 #include "lite/fault.h"
+#include "lite/impersonate.h"
 #include "lite/obj.h"
 #include "lite/openapi.h"
 
@@ -317,6 +318,7 @@ static int run_resource(struct call *c, const struct accept *a, struct status *s
 static void call_free(struct call *c)
 {
 	warnings_done(&c->warnings);
+	user_free(c->as);
 	free(c);
 }
 
@@ -346,6 +348,10 @@ static int begin(struct call *c, struct status *st)
 	c->user = auth_user(c->lite->auth, xch_header(x, "Authorization"), lite_now(c->lite));
 	if (!c->user)
 		return status_unauthorized(st);
+	if (impersonate(c->lite, c->user, x, &c->as, st) < 0)
+		return -EACCES;
+	if (c->as)
+		c->user = c->as;
 	if (!route_parse(&c->route, xch_method(x), xch_path(x), call_flag(c, "watch")))
 		return status_bad_request(st, "the path is longer than %d bytes", ROUTE_PATH_MAX);
 	if (xch_too_large(x))

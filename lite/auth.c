@@ -40,6 +40,33 @@ static void user_done(struct user *u)
 		free(u->groups[i]);
 }
 
+struct user *user_new(const char *name)
+{
+	struct user *u = NEW(struct user);
+
+	u->name = mem_strdup(name);
+	u->uid = mem_strdup("");
+	return u;
+}
+
+void user_free(struct user *u)
+{
+	if (!u)
+		return;
+	user_done(u);
+	free(u);
+}
+
+void user_add_group(struct user *u, const char *group)
+{
+	size_t n = 0;
+
+	while (u->groups[n])
+		n++;
+	if (n < AUTH_GROUPS_MAX)
+		u->groups[n] = mem_strdup(group);
+}
+
 struct auth *auth_new(void)
 {
 	struct auth *a = NEW(struct auth);

@@ -39,5 +39,10 @@ const struct user *auth_user(struct auth *a, const char *header, usec_t now);
 
 bool user_in_group(const struct user *u, const char *group);
 
+struct user *user_new(const char *name); /* in no group */
+void user_free(struct user *u);
+DEFINE_FREEP(struct user, user_free)
+void user_add_group(struct user *u, const char *group); /* what is over AUTH_GROUPS_MAX is dropped */
+
 /* A new random token, as text; the caller frees. */
 char *auth_make_token(void);

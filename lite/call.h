@@ -25,6 +25,7 @@ struct call {
 	struct exchange *x;
 	struct route route;
 	const struct user *user;
+	struct user *as; /* who `user` is, when it is someone that was only asked for */
 	const struct kind *kind;
 	const struct subresource *sub; /* NULL: the object itself */
 	enum form form;

@@ -501,6 +501,28 @@ const char *xch_header(const struct exchange *x, const char *name)
 	return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+struct each_header {
+	const char *name;
+	void (*each)(void *arg, const char *value);
+	void *arg;
+};
+
+static enum MHD_Result one_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct each_header *e = cls;
+
+	(void)kind;
+	if (strcasecmp(name, e->name) == 0)
+		e->each(e->arg, str_or(value, ""));
+	return MHD_YES;
+}
+
+void xch_each_header(const struct exchange *x, const char *name, void (*each)(void *arg, const char *value), void *arg)
+{
+	MHD_get_connection_values(x->connection, MHD_HEADER_KIND, one_header,
+	                          &(struct each_header) { .name = name, .each = each, .arg = arg });
+}
+
 const char *xch_body(const struct exchange *x, size_t *ret_len)
 {
 	*ret_len = x->body.len;

@@ -48,6 +48,7 @@ const char *xch_method(const struct exchange *x);
 const char *xch_path(const struct exchange *x); /* percent-decoded, without the query */
 const char *xch_query(const struct exchange *x, const char *key);
 const char *xch_header(const struct exchange *x, const char *name);
+void xch_each_header(const struct exchange *x, const char *name, void (*each)(void *arg, const char *value), void *arg);
 const char *xch_body(const struct exchange *x, size_t *ret_len); /* never NULL, NUL-terminated, padded for yyjson */
 bool xch_too_large(const struct exchange *x);                    /* the body was over the limit, and is not there */
 

@@ -313,7 +313,7 @@ static void tell_change(struct run *r, const struct pod_state *state)
 	_cleanup_free_ char *pod = str_printf("%s_%s(%s)", r->name, r->ns, r->uid);
 
 	if (!r->adopted)
-		story_of_change(r->state, state, pod, tell, r);
+		story_of_change(r->state, state, pod, r->shim_told, tell, r);
 	r->adopted = false;
 }
 

@@ -132,6 +132,7 @@ static void add_conditions(struct patch *p, yyjson_val *pod, const struct status
 		reason = "ContainersNotReady";
 		message = unready(f, pod, &text);
 	}
+	add_condition(p, pod, "PodScheduled", true, NULL, NULL, now); /* also when nobody bound it: it is here */
 	add_condition(p, pod, "PodReadyToStartContainers", f->sandbox && !status_is_final(status_phase_of(f)), NULL,
 	              NULL, now);
 	add_condition(p, pod, "Initialized", initialized,

@@ -9,6 +9,7 @@
 
 struct story {
 	const char *pod;
+	bool ending;
 	story_tell tell;
 	void *arg;
 };
@@ -43,7 +44,8 @@ static void story_of_box(const struct story *s, const struct box_state *before, 
 		say(s, "Normal", "Created", "Starting", "Created container: %s", now->name);
 		say(s, "Normal", "Started", "Starting", "Started container %s", now->name);
 	}
-	if (before && !ran && before->phase == BOX_RUNNING && now->phase == BOX_RUNNING && before->ready && !now->ready)
+	if (!s->ending && before && !ran && before->phase == BOX_RUNNING && now->phase == BOX_RUNNING &&
+	    before->ready && !now->ready)
 		say(s, "Warning", "Unhealthy", "Probing", "Container %s is no longer ready", now->name);
 	if (backs_off(now) && (!before || !backs_off(before) || before->restarts != now->restarts))
 		say(s, "Warning", "BackOff", "Restarting", "Back-off restarting failed container %s in pod %s",
@@ -57,10 +59,10 @@ static void story_of_boxes(const struct story *s, const struct box_state *before
 		story_of_box(s, before && i < n_before ? &before[i] : NULL, &now[i]);
 }
 
-void story_of_change(const struct pod_state *before, const struct pod_state *now, const char *pod, story_tell tell,
-                     void *arg)
+void story_of_change(const struct pod_state *before, const struct pod_state *now, const char *pod, bool ending,
+                     story_tell tell, void *arg)
 {
-	struct story s = { .pod = pod, .tell = tell, .arg = arg };
+	struct story s = { .pod = pod, .ending = ending, .tell = tell, .arg = arg };
 
 	story_of_boxes(&s, before ? before->inits : NULL, before ? before->n_inits : 0, now->inits, now->n_inits);
 	story_of_boxes(&s, before ? before->mains : NULL, before ? before->n_mains : 0, now->mains, now->n_mains);

@@ -85,36 +85,40 @@ static void test_a_pod_moves_through_the_states_of_a_real_kubelet(void **state)
 		const char *want;
 	} steps[] = {
 		{ { .state = NULL },
-		  "Pending | PodReadyToStartContainers=F Initialized=T Ready=F(ContainersNotReady) "
+		  "Pending | PodScheduled=T PodReadyToStartContainers=F Initialized=T Ready=F(ContainersNotReady) "
 		  "ContainersReady=F(ContainersNotReady) | "
 		  "ready=0 rc=0 {\"waiting\":{\"reason\":\"ContainerCreating\"}}" },
 		{ { .state = STATE(waiting, false), .sandbox = true },
-		  "Pending | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
+		  "Pending | PodScheduled=T PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
 		  "ContainersReady=F(ContainersNotReady) | "
 		  "ready=0 rc=0 {\"waiting\":{\"reason\":\"ContainerCreating\"}}" },
 		{ { .state = STATE(running, false), .sandbox = true },
-		  "Running | PodReadyToStartContainers=T Initialized=T Ready=T ContainersReady=T | "
+		  "Running | PodScheduled=T PodReadyToStartContainers=T Initialized=T Ready=T ContainersReady=T | "
 		  "ready=1 rc=0 {\"running\":{\"startedAt\":\"2026-11-15T18:15:53Z\"}}" },
 		{ { .state = STATE(completed, true), .sandbox = true, .hold_terminal = true },
-		  "Running | PodReadyToStartContainers=T Initialized=T(PodCompleted) Ready=F(PodCompleted) "
+		  "Running | PodScheduled=T PodReadyToStartContainers=T Initialized=T(PodCompleted) "
+		  "Ready=F(PodCompleted) "
 		  "ContainersReady=F(PodCompleted) | "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"" },
 		{ { .state = STATE(completed, true), .sandbox = true },
-		  "Succeeded | PodReadyToStartContainers=F Initialized=T(PodCompleted) Ready=F(PodCompleted) "
+		  "Succeeded | PodScheduled=T PodReadyToStartContainers=F Initialized=T(PodCompleted) "
+		  "Ready=F(PodCompleted) "
 		  "ContainersReady=F(PodCompleted) | "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"" },
 		{ { .state = STATE(failed, true), .sandbox = true },
-		  "Failed | PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) ContainersReady=F(PodFailed) "
+		  "Failed | PodScheduled=T PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) "
+		  "ContainersReady=F(PodFailed) "
 		  "| "
 		  "ready=0 rc=0 {\"terminated\":{\"exitCode\":3,\"reason\":\"Error\"" },
 		{ { .state = STATE(backing_off, false), .sandbox = true },
-		  "Running | PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
+		  "Running | PodScheduled=T PodReadyToStartContainers=T Initialized=T Ready=F(ContainersNotReady) "
 		  "ContainersReady=F(ContainersNotReady) | "
 		  "ready=0 rc=1 {\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off restarting failed "
 		  "container=c pod=p_ns(u)\"}}" },
 		{ { .failed_reason = "OutOfcpu", .failed_message = "no" }, "Failed OutOfcpu|" },
 		{ { .state = STATE(failed, true), .failed_reason = "DeadlineExceeded" },
-		  "Failed DeadlineExceeded| PodReadyToStartContainers=F Initialized=T Ready=F(PodFailed) "
+		  "Failed DeadlineExceeded| PodScheduled=T PodReadyToStartContainers=F Initialized=T "
+		  "Ready=F(PodFailed) "
 		  "ContainersReady=F(PodFailed) |" },
 	};
 

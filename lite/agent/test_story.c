@@ -7,6 +7,7 @@
 #include "base/test.h"
 
 static struct buf told;
+static bool ending;
 
 static void note(void *arg, const struct story_event *e)
 {
@@ -25,7 +26,7 @@ static const char *story(const struct box_state *before, const struct box_state 
 
 	buf_done(&told);
 	told = BUF(4096);
-	story_of_change(before ? &was : NULL, &is, "p_ns(u)", note, NULL);
+	story_of_change(before ? &was : NULL, &is, "p_ns(u)", ending, note, NULL);
 	return buf_text(&told);
 }
 
@@ -96,6 +97,9 @@ static void test_lost_readiness_is_told(void **state)
 	(void)state;
 	sick.ready = false;
 	assert_string_equal(story(&running, &sick), "Unhealthy(Container c is no longer ready)");
+	ending = true;
+	assert_string_equal(story(&running, &sick), "");
+	ending = false;
 }
 
 static void test_an_end_names_those_that_run(void **state)

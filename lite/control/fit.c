@@ -81,5 +81,5 @@ int64_t fit_score(const struct vpod *p, const struct vnode *n)
 		if (all > 0 && left > 0)
 			sum += (int64_t)((double)left / (double)all * 500);
 	}
-	return sum;
+	return MAX_OF(0, sum - (int64_t)n->n_pods); /* even those that ask for nothing weigh something */
 }

@@ -104,6 +104,16 @@ def test_pods_go_where_they_fit_and_say_why_not(lite):
     assert any(e["message"] == "Successfully assigned default/second to n2" for e in events(lite, "Scheduled"))
 
 
+def test_pods_that_ask_for_nothing_are_spread(lite):
+    for name in ("n1", "n2", "n3"):
+        make_node(lite, name)
+    for i in range(9):
+        make(lite, PODS, pod(f"p{i}"))
+    wait_for("all are placed", lambda: all(bound(lite, f"p{i}") for i in range(9)))
+    where = [bound(lite, f"p{i}") for i in range(9)]
+    assert sorted(where.count(n) for n in ("n1", "n2", "n3")) == [3, 3, 3], where
+
+
 def test_room_that_becomes_free_is_used(lite):
     make_node(lite, "n1", cpu="2")
     make(lite, PODS, pod("first", cpu="2"))

@@ -40,7 +40,15 @@ CRD = {
                                 "properties": {
                                     "size": {"type": "integer", "minimum": 1, "description": "How large it is."},
                                     "replicas": {"type": "integer"},
-                                    "colour": {"type": "string", "default": "grey"},
+                                    "colour": {"type": "string", "default": "grey", "enum": ["grey", "red"]},
+                                    "parts": {
+                                        "type": "array",
+                                        "description": "What it is made of.",
+                                        "items": {
+                                            "type": "object",
+                                            "properties": {"weight": {"type": "number", "description": "Its weight."}},
+                                        },
+                                    },
                                 },
                             },
                             "status": {
@@ -143,6 +151,25 @@ def test_get_watches(lite, ns):
         watch.wait()
 
 
+def test_get_watches_in_columns_and_as_objects(lite, ns):
+    lite.kubectl("create", "-f", "-", stdin=pod("p", ns, schedulerName="nobody"))
+    table = lite.kubectl_start("get", "pods", "-n", ns, "-w", "-o", "wide")
+    objects = lite.kubectl_start("get", "pods", "-n", ns, "--watch-only", "-o", "json")
+    try:
+        head, row = lines_until(table, 2)
+        assert head.split()[:3] == ["NAME", "READY", "STATUS"] and row.split()[:3] == ["p", "0/1", "Pending"]
+        lite.kubectl("label", "pod", "p", "-n", ns, "seen=yes")
+        assert lines_until(table, 1)[0].split()[:3] == ["p", "0/1", "Pending"]
+        lines = []
+        while lines[-1:] != ["}"]:
+            lines += lines_until(objects, 1)
+        assert json.loads("\n".join(lines))["metadata"]["labels"]["seen"] == "yes"
+    finally:
+        for watch in (table, objects):
+            watch.kill()
+            watch.wait()
+
+
 def test_get_selects_by_labels_and_fields(lite, ns):
     for name in ("a", "b"):
         p = pod(name, ns)
@@ -175,6 +202,14 @@ def test_api_resources_lists_built_ins_and_custom_ones(lite):
 def test_explain_knows_a_custom_resource(lite):
     text = lite.kubectl("explain", "widget.spec.size")
     assert "How large it is." in text and "<integer>" in text
+    assert "A Widget is a small thing." in lite.kubectl("explain", "wd")
+    spec = lite.kubectl("explain", "widget.spec")
+    assert re.search(r"^  size\t<integer> -required-\n    How large it is\.$", spec, re.M), spec
+    assert re.search(r"^  parts\t<\[\]Object>\n    What it is made of\.$", spec, re.M), spec
+    assert "Its weight." in lite.kubectl("explain", "widget.spec.parts.weight")
+    assert re.search(r"^    parts\t<\[\]Object>\n      weight\t<number>$", lite.kubectl("explain", "widget", "--recursive"), re.M)
+    assert re.search(r"ENUM:\n    grey\n    red\n", lite.kubectl("explain", "widget.spec.colour"))
+    assert 'field "bogus" does not exist' in lite.kubectl("explain", "widget.spec.bogus", ok=False)
     assert "FIELD: image" in lite.kubectl("explain", "pod.spec.containers.image")
 
 
@@ -479,6 +514,21 @@ def test_auth_can_i(lite, ns):
     assert lite.kubectl("auth", "can-i", "create", "pods").strip() == "yes"
     assert "kubernetes-admin" in lite.kubectl("auth", "whoami")
     assert "*.*" in lite.kubectl("auth", "can-i", "--list")
+
+
+def test_auth_can_i_as_somebody_else(lite, ns):
+    joe, account = "--as=joe", f"--as=system:serviceaccount:{ns}:default"
+    lite.kubectl("create", "role", "reader", "-n", ns, "--verb=get,list", "--resource=pods")
+    lite.kubectl("create", "rolebinding", "joe", "-n", ns, "--role=reader", "--user=joe")
+    lite.kubectl("create", "rolebinding", "accounts", "-n", ns, "--role=reader", f"--group=system:serviceaccounts:{ns}")
+    lite.kubectl("create", "rolebinding", "crew", "-n", ns, "--role=reader", "--group=crew")
+    for who in ([joe], [account], ["--as=ann", "--as-group=others", "--as-group=crew"]):
+        assert lite.kubectl("auth", "can-i", "list", "pods", "-n", ns, *who).strip() == "yes"
+        assert "no" in lite.kubectl("auth", "can-i", "delete", "pods", "-n", ns, *who, ok=False)
+        assert "no" in lite.kubectl("auth", "can-i", "list", "pods", "-n", "default", *who, ok=False)
+    lite.kubectl("get", "pods", "-n", ns, joe)
+    assert 'User "joe" cannot list resource "nodes"' in lite.kubectl("get", "nodes", joe, ok=False)
+    assert "joe" in lite.kubectl("auth", "whoami", joe)
 
 
 def test_the_kubeconfig_is_for_the_owner_only(lite):
