@@ -12,8 +12,10 @@
 #include "base/str.h"
 #include "hook/call.h"
 #include "hook/placeholder.h"
+#include "hook/prolog.h"
 
 enum { EXIT_USAGE = 2 };
+#define PING_TIMEOUT (5 * USEC_SEC)
 
 struct settings {
 	char *url, *token_file, *ca_file;
@@ -54,7 +56,7 @@ static int run_ping(const struct settings *s)
 		                                    .url = url,
 		                                    .token = token,
 		                                    .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
-		                                    .deadline = clock_mono(clock_real()) + s->timeout,
+		                                    .deadline = clock_mono(clock_real()) + (s->timeout ? s->timeout : PING_TIMEOUT),
 		                                    .retry = s->retry },
 		              &answer, &err);
 	if (token)
@@ -75,7 +77,41 @@ static int run_placeholder(const struct settings *s)
 	return placeholder_run();
 }
 
+static int run_in_slurmd(const struct settings *s, int (*run)(const struct prolog *p), usec_t timeout)
+{
+	_cleanup_free_ char *token = NULL;
+	struct err err = { 0 };
+	int r = find_token(s, &token, &err);
+
+	if (r < 0) {
+		fprintf(stderr, "sunk-hook: %s\n", err_text(&err));
+		return EXIT_FAILURE;
+	}
+	r = run(&(struct prolog) { .url = s->url,
+	                           .token = token,
+	                           .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
+	                           .node = getenv("SLURMD_NODENAME"),
+	                           .job = getenv("SLURM_JOB_ID"),
+	                           .extra = getenv("SLURM_JOB_EXTRA"),
+	                           .timeout = s->timeout ? s->timeout : timeout });
+	if (token)
+		explicit_bzero(token, strlen(token));
+	return r;
+}
+
+static int run_prolog(const struct settings *s)
+{
+	return run_in_slurmd(s, prolog_run, PROLOG_TIMEOUT);
+}
+
+static int run_epilog(const struct settings *s)
+{
+	return run_in_slurmd(s, epilog_run, EPILOG_TIMEOUT);
+}
+
 static const struct verb verbs[] = {
+	{ "prolog", "in Slurm's Prolog: wait until the node is locked, or drain it", run_prolog },
+	{ "epilog", "in Slurm's Epilog: tell that a job has ended", run_epilog },
 	{ "ping", "ask the hook API whether it is there", run_ping },
 	{ "placeholder", "the body of a placeholder job: hold its node until its Pod is over", run_placeholder, true },
 };
@@ -120,7 +156,7 @@ int main(int argc, char **argv)
 	struct settings s = { .url = env_or_empty("SUNK_HOOK_URL"),
 		              .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
 		              .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
-		              .timeout = 5 * USEC_SEC };
+		              .timeout = 0 };
 	struct arg args[] = {
 		{ .flag = "url",
 		  .type = ARG_STRING,
@@ -140,9 +176,8 @@ int main(int argc, char **argv)
 		{ .flag = "timeout",
 		  .type = ARG_DURATION,
 		  .value = &s.timeout,
-		  .min = USEC_MSEC,
 		  .max = 24 * USEC_HOUR,
-		  .help = "The call is over after this, whatever happens." },
+		  .help = "The call is over after this, whatever happens. 0: 5s for ping, 90s for prolog, 3s for epilog." },
 		{ .flag = "retry",
 		  .type = ARG_BOOL,
 		  .value = &s.retry,

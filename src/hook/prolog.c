@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hook/prolog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/spawn.h"
+#include "base/str.h"
+#include "hook/call.h"
+
+#define CAUSE_MAX 400
+#define NODE_NAME_MAX 253
+#define SCONTROL_MAX (10 * USEC_SEC)
+#define UNKNOWN_PAUSE (500 * USEC_MSEC)
+
+bool extra_is_placeholder(const char *extra)
+{
+	const char *name = extra ? strchr(extra, '/') : NULL;
+	const char *uid = name ? strchr(name + 1, '/') : NULL;
+
+	return uid && name > extra && uid > name + 1 && strcspn(uid + 1, ":/ ") >= 8;
+}
+
+bool node_name_is_sane(const char *node)
+{
+	size_t len = node ? strlen(node) : 0;
+
+	return len > 0 && len <= NODE_NAME_MAX &&
+	       strspn(node, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
+}
+
+void prolog_cause(const char *body, size_t len, struct buf *out)
+{
+	static const char before[] = "\"error\":\"";
+	_cleanup_buf_ struct buf text = BUF(8192);
+	const char *at, *end;
+
+	if (buf_add(&text, body, MIN_OF(len, (size_t)8000)) < 0)
+		return;
+	at = strstr(buf_text(&text), before);
+	if (!at) {
+		str_add_safe(out, buf_text(&text), text.len, CAUSE_MAX);
+		return;
+	}
+	at += sizeof(before) - 1;
+	for (end = at; *end && *end != '"'; end++)
+		if (*end == '\\' && end[1])
+			end++;
+	str_add_safe(out, at, (size_t)(end - at), CAUSE_MAX);
+}
+
+/* slurmctld drains the node by itself when a prolog fails, but keeps a reason that is there already. */
+static void drain(const char *node)
+{
+	_cleanup_free_ char *name = str_printf("NodeName=%s", node);
+	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", "Reason=" PROLOG_REASON, NULL };
+	usec_t end = clock_mono(clock_real()) + SCONTROL_MAX;
+	struct err err = { 0 };
+	int status = 0;
+	pid_t pid;
+
+	if (spawn(&(struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, &pid, &err) < 0) {
+		fprintf(stderr, "sunk-hook prolog: node %s cannot be drained: %s\n", node, err_text(&err));
+		return;
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (clock_mono(clock_real()) >= end) {
+			kill(pid, SIGKILL);
+			(void)waitpid(pid, &status, 0);
+			break;
+		}
+		usleep(10000);
+	}
+	if (status)
+		fprintf(stderr, "sunk-hook prolog: node %s could not be drained with our reason; Slurm drains it with its own\n", node);
+}
+
+static int ask(const struct prolog *p, const char *what, usec_t deadline, bool retry, struct hook_answer *answer, struct err *err)
+{
+	_cleanup_free_ char *url = str_printf("%s/v1/nodes/%s/%s", p->url, p->node, what);
+	_cleanup_free_ char *body = str_printf("{\"jobId\":%s,\"strict\":%s}", p->job, extra_is_placeholder(p->extra) ? "true" : "false");
+
+	return hook_call(&(struct hook_call) { .method = "POST",
+	                                       .url = url,
+	                                       .token = p->token,
+	                                       .ca_file = p->ca_file,
+	                                       .body = body,
+	                                       .deadline = deadline,
+	                                       .retry = retry },
+	                 answer, err);
+}
+
+static bool environment_is_sane(const struct prolog *p, const char *verb)
+{
+	int64_t job;
+
+	if (!node_name_is_sane(p->node)) {
+		fprintf(stderr, "sunk-hook %s: SLURMD_NODENAME is not set or is no name of a node: is this run by slurmd?\n", verb);
+		return false;
+	}
+	if (!p->job || str_to_i64(p->job, 1, UINT32_MAX, &job) < 0) {
+		fprintf(stderr, "sunk-hook %s: SLURM_JOB_ID is not set or is no number: is this run by slurmd?\n", verb);
+		return false;
+	}
+	return true;
+}
+
+int prolog_run(const struct prolog *p)
+{
+	usec_t began = clock_mono(clock_real()), deadline = began + p->timeout;
+	_cleanup_buf_ struct buf cause = BUF(CAUSE_MAX + 64);
+	struct hook_answer answer = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	if (!environment_is_sane(p, "prolog"))
+		return 1;
+	for (;;) {
+		r = ask(p, "pre-hook", deadline, true, &answer, &err);
+		if (r < 0 || answer.status != 404 || clock_mono(clock_real()) - began >= PROLOG_UNKNOWN_MAX)
+			break;
+		buf_done(&answer.body);
+		answer = (struct hook_answer) { 0 };
+		usleep((useconds_t)UNKNOWN_PAUSE);
+	}
+	if (r == 0 && answer.status == 200) {
+		buf_done(&answer.body);
+		return 0;
+	}
+	if (r < 0)
+		str_add_safe(&cause, err_text(&err), strlen(err_text(&err)), CAUSE_MAX);
+	else
+		prolog_cause(buf_text(&answer.body), answer.body.len, &cause);
+	fprintf(stderr, "sunk-hook prolog: node %s is not free for job %s: %s\n", p->node, p->job, buf_text(&cause));
+	buf_done(&answer.body);
+	drain(p->node);
+	return 1;
+}
+
+int epilog_run(const struct prolog *p)
+{
+	struct hook_answer answer = { 0 };
+	struct err err = { 0 };
+
+	if (!environment_is_sane(p, "epilog"))
+		return 0;
+	if (ask(p, "post-hook", clock_mono(clock_real()) + EPILOG_TIMEOUT, false, &answer, &err) < 0)
+		fprintf(stderr, "sunk-hook epilog: %s (the syncer will see it by itself)\n", err_text(&err));
+	buf_done(&answer.body);
+	return 0;
+}

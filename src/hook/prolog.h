@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sunk-hook prolog: no job starts before its node is locked. Asks the syncer's pre-hook and waits; the syncer may be away for a
+ * while (restarting, failing over). When the node cannot be locked in time the node is drained with a reason that says what lifts
+ * it, the job does not start, and one line in slurmd's log names what was in the way.
+ *
+ * sunk-hook epilog: tells the syncer that a job has ended, so that the node is unlocked at once. Never fails: the syncer
+ * looks for itself, too.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/time.h"
+
+#define PROLOG_TIMEOUT (90 * USEC_SEC) /* below Slurm's PrologEpilogTimeout, which should be more than 100 s */
+#define EPILOG_TIMEOUT (3 * USEC_SEC)
+#define PROLOG_UNKNOWN_MAX (10 * USEC_SEC) /* a node that the syncer does not know yet has just registered */
+#define PROLOG_REASON "prolog pre-hook failed (sunk:verify-undrain)"
+
+struct prolog {
+	const char *url, *token, *ca_file; /* token and ca_file may be NULL */
+	const char *node, *job, *extra;    /* SLURMD_NODENAME, SLURM_JOB_ID, SLURM_JOB_EXTRA */
+	usec_t timeout;
+};
+
+int prolog_run(const struct prolog *p); /* the exit status */
+int epilog_run(const struct prolog *p);
+
+/* The pure parts. */
+bool extra_is_placeholder(const char *extra); /* "<namespace>/<name>/<uid>", marked or not */
+bool node_name_is_sane(const char *node);     /* it becomes part of an address and of scontrol's arguments */
+/* What an answer's body says is wrong, on one line; what is no such body is shown shortened. */
+void prolog_cause(const char *body, size_t len, struct buf *out);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hook/prolog.h"
+
+#include <string.h>
+
+#include "base/test.h"
+
+static void test_placeholder_jobs_are_known_by_their_extra(void **state)
+{
+	static const struct {
+		const char *extra;
+		bool placeholder;
+	} cases[] = {
+		{ "default/p1/bfeed210-7f68-4401-9383-8916459c6e78", true },
+		{ "default/p1/bfeed210-7f68-4401-9383-8916459c6e78: started", true },
+		{ "default/p1/bfeed210-7f68-4401-9383-8916459c6e78: started 2", true },
+		{ NULL, false },
+		{ "", false },
+		{ "my notes", false },
+		{ "a/b", false },
+		{ "//bfeed210-7f68", false },
+		{ "a//bfeed210-7f68", false },
+		{ "/a/bfeed210-7f68", false },
+		{ "path/to/x", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		if (extra_is_placeholder(cases[i].extra) != cases[i].placeholder)
+			fail_msg("%s", cases[i].extra);
+}
+
+static void test_only_names_of_nodes_become_part_of_an_address(void **state)
+{
+	char longest[255];
+
+	(void)state;
+	memset(longest, 'n', sizeof(longest));
+	longest[254] = 0;
+	assert_true(node_name_is_sane("a100-092-01"));
+	assert_true(node_name_is_sane("n1.cluster_x"));
+	assert_false(node_name_is_sane(NULL));
+	assert_false(node_name_is_sane(""));
+	assert_false(node_name_is_sane("n1/../../reboot"));
+	assert_false(node_name_is_sane("n1 State=DOWN"));
+	assert_false(node_name_is_sane("n1?x"));
+	assert_false(node_name_is_sane("n[1-3]"));
+	assert_false(node_name_is_sane(longest));
+}
+
+static void test_the_cause_is_one_line_whatever_the_answer(void **state)
+{
+	static const struct {
+		const char *body, *cause;
+	} cases[] = {
+		{ "{\"error\":\"Pod a/b is in the way\"}", "Pod a/b is in the way" },
+		{ "{\"error\":\"a \\\"b\\\" c\"}", "a \\\\\"b\\\\\" c" },
+		{ "{\"error\":\"no end", "no end" },
+		{ "<html>\n502", "<html>\\n502" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_buf_ struct buf out = BUF(1024);
+
+		prolog_cause(cases[i].body, strlen(cases[i].body), &out);
+		assert_string_equal(buf_text(&out), cases[i].cause);
+	}
+}
+
+TEST_MAIN(TEST(placeholder_jobs_are_known_by_their_extra), TEST(only_names_of_nodes_become_part_of_an_address),
+          TEST(the_cause_is_one_line_whatever_the_answer))
