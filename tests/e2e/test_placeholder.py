@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`sunk-hook placeholder` as a real batch job of a real Slurm; the scheduler's hook is played here."""
+
+import contextlib
+import http.server
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SUNK_BUILD", TOP / "build"))
+SLURM = TOP / "dev" / "slurm"
+PATIENCE_S = 60
+KILL_WAIT_S = 8
+TOKEN = "0123456789abcdef" * 4
+UID = "0f4b3c1e-5f0a-4c57-9d5e-3a1b2c3d4e5f"
+POD = f"team/web-0/{UID}"
+
+pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="no Slurm here")
+
+
+def wait_for(what, seen, patience=PATIENCE_S):
+    end = time.monotonic() + patience
+    while True:
+        got = seen()
+        if got:
+            return got
+        assert time.monotonic() < end, f"not within {patience} s: {what}"
+        time.sleep(0.03)
+
+
+class Call:
+    """A call that a placeholder made; it waits for answer()."""
+
+    def __init__(self, job, name):
+        self.job, self.name, self.at = job, name, time.monotonic()
+        self.status, self.body = None, b""
+        self.answered = threading.Event()
+
+    def answer(self, status=200, body=b"{}"):
+        self.status, self.body = status, body
+        self.answered.set()
+
+
+class Hook:
+    """The hook API: keeps the calls in their order. `started` is answered at once, the others by the test."""
+
+    def __init__(self):
+        self.calls, self.lock, self.ending = [], threading.Lock(), False
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                outer.serve(self)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # a placeholder that gave a call up
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def serve(self, request):
+        at = urllib.parse.urlsplit(request.path)
+        m = re.fullmatch(r"/v1/jobs/([0-9]+)/(started|wait|terminate|drain)", at.path)
+        assert m and at.query == f"uid={UID}", request.path
+        assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert request.command == ("GET" if m[2] == "wait" else "POST")
+        call = Call(int(m[1]), m[2])
+        with self.lock:
+            self.calls.append(call)
+        if call.name == "started":
+            call.answer()
+        while not call.answered.wait(1) and not self.ending:
+            pass
+        request.send_response(call.status or 503)
+        request.send_header("Content-Length", str(len(call.body)))
+        request.end_headers()
+        request.wfile.write(call.body)
+
+    def find(self, job, name, n=0):
+        with self.lock:
+            found = [c for c in self.calls if c.job == job and c.name == name]
+        return found[n] if len(found) > n else None
+
+    def wait_for(self, job, name, n=0, patience=PATIENCE_S):
+        return wait_for(f"call {name} number {n} of job {job}", lambda: self.find(job, name, n), patience)
+
+    def close(self):
+        self.ending = True
+        self.server.shutdown()
+
+
+class Cluster:
+    def __init__(self, directory):
+        self.dir, self.work = directory / "c", directory / "w"
+        self.work.mkdir(mode=0o777)
+        os.chmod(directory, 0o755)
+        os.chmod(self.work, 0o1777)
+        self.hook_program = directory / "sunk-hook"
+        shutil.copy(BUILD / "src" / "hook" / "sunk-hook", self.hook_program)
+        os.chmod(self.hook_program, 0o755)
+        self.env = {**os.environ, "SLURM_CONF": str(self.dir / "etc" / "slurm.conf")}
+        self.slurm("start", "--nodes", "2", "--kill-wait", KILL_WAIT_S, "--conf", "MinJobAge=300")
+
+    def slurm(self, verb, *args):
+        subprocess.run([SLURM, verb, self.dir, *map(str, args)], check=True, timeout=120)
+
+    def run(self, *command, ok=True, **more):
+        got = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=90, check=False,
+                             **{"env": self.env, **more})
+        assert not ok or got.returncode == 0, f"{command}: {got.stdout}{got.stderr}"
+        return got.stdout
+
+    def submit(self, hook, *args, pod=POD):
+        """A placeholder with nothing in its environment but what a placeholder needs."""
+        env = {"PATH": "/usr/bin:/bin", "SUNK_POD": pod, "SUNK_HOOK_URL": hook.url, "SUNK_HOOK_TOKEN": TOKEN,
+               "SUNK_KILL_WAIT": str(KILL_WAIT_S)}
+        script = f"#!/bin/sh\nexec {self.hook_program} placeholder\n"
+        return int(self.run("sbatch", "--parsable", "--no-requeue", "--chdir=/", "-J", "team.web-0", f"--extra={pod}",
+                            "-o", self.work / "%j.out", *args, input=script,
+                            env={**env, "SLURM_CONF": self.env["SLURM_CONF"]}))
+
+    def job(self, job):
+        """scontrol's fields; nothing when the controller is away."""
+        text = self.run("scontrol", "-o", "show", "job", job, ok=False)
+        fields = dict(re.findall(r"(\w+)=(\S*)", text))
+        extra = re.search(r"Extra=(.*?) (?:\w+=|$)", text)
+        return {**fields, "Extra": extra[1].strip() if extra else None} if text else {}
+
+    def wait_state(self, job, *states):
+        return wait_for(f"job {job} {states}, it is {self.job(job).get('JobState')}",
+                        lambda: self.job(job).get("JobState") in states)
+
+    def said(self, job):
+        path = self.work / f"{job}.out"
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture(scope="module", name="cluster")
+def make_cluster():
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="sk-ph-"))
+    c = None
+    try:
+        c = Cluster(directory)
+        yield c
+    finally:
+        subprocess.run([SLURM, "stop", directory / "c"], check=False, timeout=120)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(name="hook")
+def make_hook(cluster):
+    hook = Hook()
+    yield hook
+    for name in ("wait", "terminate", "drain"):  # of a test that failed
+        with contextlib.suppress(Exception):
+            for job in {c.job for c in hook.calls if c.name == name}:
+                cluster.run("scancel", "-f", "-s", "KILL", job, ok=False)
+    hook.close()
+
+
+def processes(cluster):
+    """pids of live processes that run this test's sunk-hook, or were started by it."""
+    found = []
+    for proc in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(proc / "exe").startswith(str(cluster.hook_program)):
+                found.append(int(proc.name))
+    return found
+
+
+AS = {"root": [], "another user": ["--uid=nobody", "--gid=nogroup"]}
+
+
+@pytest.mark.parametrize("user", AS)
+@pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (7, "FAILED")])
+def test_a_job_is_marked_waits_and_ends_with_its_pods_exit_code(cluster, hook, user, code, state):
+    job = cluster.submit(hook, *AS[user])
+    wait = hook.wait_for(job, "wait")
+    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
+    assert cluster.job(job)["JobState"] == "RUNNING"
+    assert hook.find(job, "started").at <= wait.at
+    wait.answer(204, b"")
+    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Failed","exitCode":%d}' % code)
+    cluster.wait_state(job, state)
+    assert cluster.job(job)["ExitCode"] == f"{code}:0"
+    assert cluster.said(job) == ""
+
+
+def test_the_token_is_not_to_be_seen_on_the_node(cluster, hook):
+    job = cluster.submit(hook, *AS["another user"])
+    wait = hook.wait_for(job, "wait")
+    (pid,) = processes(cluster)
+    shown = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    assert b"SUNK_POD=" in shown and TOKEN.encode() not in shown
+    assert TOKEN.encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    wait.answer()
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "143:0"
+
+
+@pytest.mark.parametrize("user", AS)
+def test_a_cancelled_job_ends_only_when_its_pod_is_gone(cluster, hook, user):
+    job = cluster.submit(hook, *AS[user])
+    hook.wait_for(job, "wait")
+    asked = time.monotonic()
+    cluster.run("scancel", job)
+    terminate = hook.wait_for(job, "terminate")
+    print(f"scancel to terminate: {(terminate.at - asked) * 1000:.0f} ms")
+    for _ in range(20):
+        assert cluster.job(job)["JobState"] == "COMPLETING"
+        time.sleep(0.05)
+    terminate.answer(200, b'{"phase":"Gone"}')
+    cluster.wait_state(job, "CANCELLED")
+    assert not hook.find(job, "drain")
+    assert cluster.job(job)["ExitCode"] == "143:0"
+
+
+def test_a_pod_that_does_not_go_has_its_node_drained_before_the_kill(cluster, hook):
+    job = cluster.submit(hook, *AS["another user"])
+    hook.wait_for(job, "wait")
+    cluster.run("scancel", job)
+    terminate = hook.wait_for(job, "terminate")
+    drain = hook.wait_for(job, "drain")
+    assert cluster.job(job)["JobState"] == "COMPLETING"
+    drain.answer()
+    cluster.wait_state(job, "CANCELLED")
+    assert cluster.job(job)["ExitCode"] == "0:9"
+    assert not terminate.answered.is_set()
+    wait_for("no process left", lambda: not processes(cluster))
+
+
+def test_nothing_is_lost_when_the_controller_restarts(cluster, hook):
+    job = cluster.submit(hook)
+    hook.wait_for(job, "started")
+    cluster.slurm("end", "slurmctld")  # the mark may or may not have been made
+    wait = hook.wait_for(job, "wait")
+    cluster.slurm("run", "slurmctld")
+    wait_for("the mark", lambda: cluster.job(job).get("Extra") == f"{POD}: started")
+    wait.answer(200, b'{"phase":"Failed","exitCode":3}')
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "3:0"
+
+
+def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster, hook):
+    job = cluster.submit(hook, *AS["another user"])
+    wait = hook.wait_for(job, "wait")
+    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
+    cluster.slurm("end", "slurmctld")
+    wait.answer(200, b'{"phase":"Failed","exitCode":4}')
+    wait_for("no process left", lambda: not processes(cluster))
+    cluster.slurm("run", "slurmctld")
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "4:0"
+
+
+def test_a_requeued_job_says_which_run_it_is(cluster, hook):
+    job = cluster.submit(hook)
+    hook.wait_for(job, "wait")
+    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
+    cluster.run("scontrol", "update", f"JobId={job}", "Requeue=1")
+    cluster.run("scontrol", "requeue", job)
+    hook.wait_for(job, "terminate").answer(200, b'{"phase":"Gone"}')
+    cluster.wait_state(job, "PENDING")
+    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    hook.wait_for(job, "started", 1)
+    wait_for("the mark of the second run", lambda: cluster.job(job)["Extra"] == f"{POD}: started 1")
+    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Succeeded","exitCode":0}')
+    cluster.wait_state(job, "COMPLETED")
+
+
+def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):
+    job = cluster.submit(hook, "-p", "low", "-w", "n1", "--exclusive")
+    hook.wait_for(job, "wait")
+    other = int(cluster.run("sbatch", "--parsable", "-p", "high", "-w", "n1", "--exclusive", "-o", "/dev/null", "--wrap", "true"))
+    terminate = hook.wait_for(job, "terminate")
+    assert cluster.job(other)["JobState"] == "PENDING"
+    terminate.answer(200, b'{"phase":"Gone"}')
+    cluster.wait_state(job, "PREEMPTED")
+    cluster.wait_state(other, "COMPLETED")
+
+
+def test_a_wrong_environment_is_told_in_the_jobs_output(cluster, hook):
+    job = cluster.submit(hook, pod="no-pod")
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "2:0"
+    assert cluster.said(job) == "sunk-hook placeholder: SUNK_POD is not <namespace>/<name>/<uid>\n"
+    assert not hook.calls
