@@ -41,8 +41,11 @@ static bool take_string(struct text *t, struct text *ret)
 			ret->end = t->at++;
 			return true;
 		}
-		if (*t->at == '\\' && ++t->at == t->end)
-			return false;
+		if (*t->at == '\\') {
+			t->at++;
+			if (t->at == t->end)
+				return false;
+		}
 	}
 	return false;
 }

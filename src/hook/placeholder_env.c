@@ -12,7 +12,7 @@
 #define KILL_WAIT_MAX_S 65535
 #define PATH_TEXT_MAX 4096
 
-/* A variable as printable text without blanks, nothing else. NULL: not given. */
+/* A variable as printable ASCII without blanks. */
 static int read_text(const char *name, size_t max, const char **ret, struct err *err)
 {
 	const char *v = getenv(name);
@@ -30,7 +30,7 @@ static int read_text(const char *name, size_t max, const char **ret, struct err 
 
 static int read_number(const char *name, int64_t min, int64_t max, int64_t *ret, struct err *err)
 {
-	const char *v;
+	const char *v = NULL;
 	int r = read_text(name, 32, &v, err);
 
 	if (r == 0 && str_to_i64(v, min, max, ret) < 0)
@@ -42,7 +42,7 @@ static int read_number(const char *name, int64_t min, int64_t max, int64_t *ret,
 /* Names as Kubernetes has them: what goes into an address and into a job's extra needs no quoting then. */
 static int read_pod(struct placeholder_env *e, struct err *err)
 {
-	const char *v;
+	const char *v = NULL;
 	size_t slashes = 0, part = 0;
 	bool ok = true;
 	int r = read_text("SUNK_POD", PLACEHOLDER_POD_MAX, &v, err);
@@ -68,7 +68,7 @@ static int read_pod(struct placeholder_env *e, struct err *err)
 
 static int read_url(struct placeholder_env *e, struct err *err)
 {
-	const char *v;
+	const char *v = NULL;
 	size_t len;
 	int r = read_text("SUNK_HOOK_URL", PLACEHOLDER_URL_MAX, &v, err);
 
@@ -87,7 +87,7 @@ static int read_url(struct placeholder_env *e, struct err *err)
 static int take_token(struct placeholder_env *e, struct err *err)
 {
 	char *v = getenv("SUNK_HOOK_TOKEN");
-	const char *text;
+	const char *text = NULL;
 	int r = read_text("SUNK_HOOK_TOKEN", HOOK_TOKEN_MAX, &text, err);
 
 	if (r == 0)
