@@ -13,6 +13,7 @@ static const struct verb verbs[] = {
 	{ "operator", "run the operator: Nodes locked and labelled as Slurm uses them", verb_operator },
 	{ "scheduler", "run the Pod Scheduler: Pods as Slurm jobs", verb_scheduler },
 	{ "slurm-worker", NULL, verb_slurm_worker },
+	{ "syncer", "run the syncer: Slurm nodes and Kubernetes Pods tell each other the truth; metrics", verb_syncer },
 	{ "validate", "tell which Slurm jobs these Pods would become, or what is wrong with them", verb_validate },
 	{ "version", "print the version", verb_version },
 };

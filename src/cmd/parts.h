@@ -10,6 +10,10 @@ struct part *scheduler_part_new(void);
 void scheduler_part_free(struct part *p);
 DEFINE_FREEP(struct part, scheduler_part_free)
 
+struct part *syncer_part_new(void);
+void syncer_part_free(struct part *p);
+DEFINE_FREEP(struct part, syncer_part_free)
+
 struct part *operator_part_new(void);
 void operator_part_free(struct part *p);
 DEFINE_FREEP(struct part, operator_part_free)

@@ -185,6 +185,18 @@ static size_t find_checks(void *arg, struct check checks[CHECKS_MAX])
 	return n;
 }
 
+static void write_parts(void *arg, struct buf *out)
+{
+	struct daemon *d = arg;
+
+	for (size_t i = 0; i < d->n_started; i++) {
+		const struct part *p = d->program->parts[i];
+
+		if (p->metrics)
+			p->metrics(p->arg, out);
+	}
+}
+
 static bool find_leader(void *arg, const char **ret_holder)
 {
 	const struct daemon *d = arg;
@@ -397,9 +409,11 @@ static int open_slurm(struct daemon *d, struct err *err)
 
 static int open_pages(struct daemon *d, struct err *err)
 {
-	const struct pages_options o = {
-		.metrics = d->metrics, .checks = find_checks, .leading = find_leader, .arg = d
-	};
+	const struct pages_options o = { .metrics = d->metrics,
+		                         .more_metrics = write_parts,
+		                         .checks = find_checks,
+		                         .leading = find_leader,
+		                         .arg = d };
 	char url[LISTEN_URL_MAX];
 	struct listen at;
 	int r;

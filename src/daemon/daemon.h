@@ -36,6 +36,8 @@ struct part {
 	usec_t (*step)(void *arg);
 	void (*leading)(void *arg, bool leading); /* leadership began or ended */
 	bool (*ready)(void *arg, struct err *ret_why);
+	/* Metrics of its own, beside those of daemon_metrics(), as text. May be NULL. */
+	void (*metrics)(void *arg, struct buf *out);
 	/* The end begins: no more steps will come; refuse what is new. May be NULL. */
 	void (*stop)(void *arg);
 	/* Frees what start() made, also when it failed half-way. No answers of the ports come any more. */

@@ -9,6 +9,7 @@
 
 #define READY_TEXT_MAX (CHECKS_MAX * (ERR_TEXT_MAX + 64))
 #define PAGE_CONNECTIONS_MAX 100
+#define METRICS_PAGE_MAX ((size_t)256 << 20) /* the parts keep below it by themselves */
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 
 struct pages {
@@ -35,11 +36,13 @@ static void show_health(struct pages *p, struct http_incoming *in)
 
 static void show_metrics(struct pages *p, struct http_incoming *in)
 {
-	_cleanup_buf_ struct buf out = BUF(METRICS_TEXT_MAX);
+	_cleanup_buf_ struct buf out = BUF(METRICS_PAGE_MAX);
 
 	metrics_write(p->o.metrics, &out);
+	if (p->o.more_metrics)
+		p->o.more_metrics(p->o.arg, &out);
 	if (out.error)
-		http_reply_error(in, 500, "more than %zu MiB of metrics", METRICS_TEXT_MAX >> 20);
+		http_reply_error(in, 500, "more than %zu MiB of metrics", METRICS_PAGE_MAX >> 20);
 	else
 		http_reply(in, 200, METRICS_CONTENT_TYPE, buf_text(&out), out.len);
 }

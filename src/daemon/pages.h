@@ -19,6 +19,8 @@ struct check {
 
 struct pages_options {
 	struct metrics *metrics;
+	/* Appends metrics that are not of that set; may be NULL. */
+	void (*more_metrics)(void *arg, struct buf *out);
 	/* Fills in what must be ready; returns how many. */
 	size_t (*checks)(void *arg, struct check checks[CHECKS_MAX]);
 	/* Who leads, for ?verbose; holder is never NULL. */
