@@ -224,10 +224,26 @@ static void world_done(struct world *w)
 
 enum how { PLAIN, BINDS, REFUSES };
 
-/* Starts a daemon with the usual flags and two more. */
+/* The daemon's own process: `daemon-daemon tester HOW FLAG…`. */
+static int tester_main(int argc, char **argv)
+{
+	struct tester t;
+	struct part *parts[] = { &t.part };
+	const struct daemon_program program = { "tester", "Tests.", parts, 1 };
+
+	tester_init(&t, STDERR_FILENO);
+	t.binds = str_eq(argv[2], "binds");
+	t.refuses = str_eq(argv[2], "refuses");
+	return daemon_main(&program, argc - 2, argv + 2);
+}
+
+/* Starts a daemon with the usual flags and two more. The test has threads, so nothing but exec may follow the fork. */
 static void start(struct world *w, enum how how, const char *flag, const char *flag2)
 {
-	const char *argv[] = { "tester",
+	static const char *const hows[] = { [PLAIN] = "plain", [BINDS] = "binds", [REFUSES] = "refuses" };
+	const char *argv[] = { "daemon",
+		               "tester",
+		               hows[how],
 		               "--kubeconfig",
 		               w->kubeconfig,
 		               "--slurm-conf",
@@ -239,31 +255,19 @@ static void start(struct world *w, enum how how, const char *flag, const char *f
 		               "--doorbell-port=0",
 		               "--doorbell-address=127.0.0.1",
 		               "--retry-period=100ms",
-		               NULL,
-		               NULL,
+		               flag ? flag : flag2,
+		               flag ? flag2 : NULL,
 		               NULL };
-	int argc = 12;
 
-	if (flag)
-		argv[argc++] = flag;
-	if (flag2)
-		argv[argc++] = flag2;
 	w->pid = fork();
 	assert_true(w->pid >= 0);
 	if (w->pid == 0) {
 		int fd = open(w->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-		struct tester t;
-		struct part *parts[] = { &t.part };
-		const struct daemon_program program = { "tester", "Tests.", parts, 1 };
 
 		dup2(fd, STDERR_FILENO);
 		dup2(fd, STDOUT_FILENO);
-		tester_init(&t, fd);
-		t.binds = how == BINDS;
-		t.refuses = how == REFUSES;
-		fd = daemon_main(&program, argc, (char **)(uintptr_t)argv);
-		fflush(stdout);
-		_exit(fd);
+		execv("/proc/self/exe", (char **)(uintptr_t)argv);
+		_exit(99);
 	}
 }
 
@@ -306,6 +310,7 @@ static void assert_order(struct world *w, const char *first, const char *second)
 
 static int wait_for_end(struct world *w)
 {
+	_cleanup_buf_ struct buf out = BUF(LOG_MAX);
 	usec_t end = clock_mono(clock_real()) + TEST_DEADLINE;
 	int status = 0, r = 0;
 
@@ -313,7 +318,8 @@ static int wait_for_end(struct world *w)
 		r = waitpid(w->pid, &status, WNOHANG);
 		loop_run_once(w->loop, 10 * USEC_MSEC);
 	}
-	assert_int_equal(r, w->pid);
+	if (r != w->pid)
+		fail_msg("it does not end:\n%s", read_log(w, &out));
 	w->pid = 0;
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
@@ -552,6 +558,8 @@ int main(int argc, char **argv)
 		TEST(settings_come_from_a_file_too),       TEST(help_shows_all_settings),
 	};
 
+	if (argc > 2 && str_eq(argv[1], "tester"))
+		return tester_main(argc, argv);
 	if (argc > 1 && str_eq(argv[1], "slurm-worker")) /* the daemon starts itself as such */
 		return slurm_worker_main(3);
 	return cmocka_run_group_tests(tests, NULL, NULL);
