@@ -82,8 +82,8 @@ const struct placeholder_job *placeholder_job_of(const struct placeholder_view *
 
 		if (!best)
 			better = true;
-		else if (job_is_over(j) && job_is_over(best))
-			better = true; /* the latest tells how it ended */
+		else if (job_is_over(j) && job_is_over(best)) /* the latest that we did not end ourselves tells how it ended */
+			better = j->mark != EXTRA_RELEASED || best->mark == EXTRA_RELEASED;
 		else if (job_is_elsewhere(v->pod, j) != job_is_elsewhere(v->pod, best))
 			better = !job_is_elsewhere(v->pod, j) && !job_is_over(j);
 		else
@@ -238,6 +238,19 @@ static void decide_over(const struct placeholder_view *v, struct decision *d)
 	}
 }
 
+/* We give the job up: marked, so that whoever sees it later knows that nobody else ended it. Not while its script is about to
+ * write its own mark over ours. */
+static void release(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
+{
+	bool marks = j->hook_since && j->hook_restarts == (int64_t)j->restarts &&
+	             !(j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts);
+
+	if (marks && v->now < usec_add(j->hook_since, PLACEHOLDER_MARK))
+		rest(d, usec_add(j->hook_since, PLACEHOLDER_MARK));
+	else
+		step(d, STEP_RELEASE, j);
+}
+
 /* Every live job but `keep` is one too many. */
 static bool cancel_others(const struct placeholder_view *v, const struct placeholder_job *keep, struct decision *d)
 {
@@ -246,7 +259,10 @@ static bool cancel_others(const struct placeholder_view *v, const struct placeho
 
 		if (j == keep || job_is_over(j) || job_is_ending(j))
 			continue;
-		step(d, STEP_CANCEL, j);
+		if (keep)
+			release(v, j, d);
+		else
+			step(d, STEP_CANCEL, j);
 		event(d, true, "DuplicateJob", "Cancelling Slurm job %u: the Pod already has job %u", j->id,
 		      keep ? keep->id : 0);
 		return true;
@@ -275,7 +291,7 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 		if (job_is_ending(j))
 			j = NULL; /* and so lost, below */
 		else {
-			step(d, STEP_CANCEL, j);
+			release(v, j, d);
 			event(d, true, "WrongNode", "Slurm job %u runs on %s, but the Pod is on Node %s", j->id, str_or(j->node, "?"),
 			      pod->node_name);
 			return;
@@ -306,7 +322,9 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 		return;
 	}
 	if (j->state == JOB_RUNNING) {
-		if (!pod->meta.deletion && !pod_is_adopted(pod, j->id, 0)) /* someone changed the annotation */
+		if (!pod->meta.deletion && v->bind_unsure)
+			step(d, STEP_BIND, j); /* the same again does no harm, and this time we hear what came of it */
+		else if (!pod->meta.deletion && !pod_is_adopted(pod, j->id, 0)) /* someone changed the annotation */
 			step(d, STEP_ADOPT, j);
 		return;
 	}
@@ -387,7 +405,7 @@ static void decide_pending(const struct placeholder_view *v, const struct placeh
 {
 	rest(d, USEC_NEVER);
 	if (v->feasible && v->feasible->n_fit == 0) {
-		step(d, STEP_RELEASE, j);
+		release(v, j, d);
 		event(d, true, "FailedScheduling", "%s", str_or(v->feasible->summary, "no node is feasible"));
 		unscheduled(d, "Unschedulable", "%s", str_or(v->feasible->summary, "no node is feasible"));
 		return;
@@ -420,7 +438,7 @@ static void decide_place(const struct placeholder_view *v, const struct placehol
 	}
 	event(d, true, "NodeRefused", "Slurm chose %s for job %u, where the Pod cannot run: %s; trying again", str_or(j->node, "?"),
 	      j->id, why);
-	step(d, STEP_RELEASE, j);
+	release(v, j, d);
 	d->avoid = true;
 }
 
@@ -435,7 +453,7 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 		struct buf text = BUF(DECISION_TEXT_MAX);
 
 		if (j && !job_is_over(j) && !job_is_ending(j)) { /* the Pod was changed for the worse */
-			step(d, STEP_RELEASE, j);
+			release(v, j, d);
 			return;
 		}
 		problems_join(v->problems, false, &text);
@@ -458,7 +476,7 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 		return;
 	}
 	if (j->state == JOB_SUSPENDED) {
-		step(d, STEP_RELEASE, j);
+		release(v, j, d);
 		event(d, true, "Suspended", "Slurm job %u was suspended, which a Pod cannot follow; trying again", j->id);
 		return;
 	}

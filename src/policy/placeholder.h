@@ -28,6 +28,7 @@
 #define PLACEHOLDER_AGAIN (2 * USEC_SEC)     /* first pause before a job that ended too early is made anew; doubles */
 #define PLACEHOLDER_AGAIN_MAX (5 * USEC_MINUTE)
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
+#define PLACEHOLDER_MARK (3 * USEC_SEC) /* the script writes its mark right after it told the hook */
 #define DECISION_TEXT_MAX 1024
 #define CONDITION_JOB_LIVE "SlurmJobLive"
 
@@ -47,6 +48,7 @@ struct placeholder_job {
 	const char *reason;         /* Slurm's words for why it waits, or how it ended */
 	const char *preemptor;      /* the job that took its place, "4711 (train of alice)"; NULL = not known */
 	usec_t over_since;          /* monotonic, when we first saw that it is over; 0 = it is not */
+	usec_t hook_since;          /* monotonic, when the hook was told "started"; 0 = it was not */
 };
 
 enum placing { /* just before binding; looked up only when asked for with need_place */
@@ -67,6 +69,7 @@ struct placeholder_view {
 	bool jobs_known;        /* the jobs above are all there are, as of after the last lost answer */
 	bool terminate;         /* the script said that it is being ended */
 	bool script_listens;    /* it is parked and will be told */
+	bool bind_unsure;       /* the Pod's node is the one we asked for, but the answer was lost */
 	const struct problems *problems; /* of validation; NULL = none */
 	const struct feasible *feasible; /* NULL = the nodes are not known yet */
 	const char *waits_for;  /* a volume that must be there before a node is chosen; NULL = none */

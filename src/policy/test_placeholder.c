@@ -59,7 +59,7 @@ struct scenario {
 	enum shape pod;
 	struct placeholder_job jobs[3];
 	uint32_t n_jobs;
-	bool jobs_unknown, pod_unseen, terminate, nodes_unknown, none_fits, resubmit;
+	bool jobs_unknown, pod_unseen, terminate, nodes_unknown, none_fits, resubmit, unsure;
 	usec_t pod_since;
 	enum placing placing;
 	enum step want;
@@ -91,6 +91,11 @@ static const struct scenario scenarios[] = {
 	{ "it fits: bind", ADOPTED, { STARTED }, 1, .placing = PLACE_OK, .want = STEP_BIND, .want_job = 7 },
 	{ "it does not: give the job back and try again", ADOPTED, { STARTED }, 1, .placing = PLACE_BAD, .want = STEP_RELEASE, .want_job = 7,
 	  .want_event = "NodeRefused" },
+	{ "but not while its script is about to write its mark over ours", ADOPTED,
+	  { JOB_RAW(HERE, .state = JOB_RUNNING, .hook_since = NOW - USEC_SEC) }, 1, .placing = PLACE_BAD, .want = STEP_REST,
+	  .want_event = "NodeRefused", .want_again = NOW - USEC_SEC + PLACEHOLDER_MARK },
+	{ "which it has after a while, or never", ADOPTED, { JOB_RAW(HERE, .state = JOB_RUNNING, .hook_since = NOW - PLACEHOLDER_MARK) }, 1,
+	  .placing = PLACE_BAD, .want = STEP_RELEASE, .want_job = 7, .want_event = "NodeRefused" },
 	{ "a mark of an earlier run does not count", ADOPTED, { JOB(.state = JOB_RUNNING, .mark = EXTRA_STARTED, .restarts = 1) }, 1,
 	  .want = STEP_REST, .want_unscheduled = "Unschedulable" },
 	{ "nor does the hook's word of an earlier run", ADOPTED, { JOB_RAW(HERE, .state = JOB_RUNNING, .restarts = 1) }, 1,
@@ -102,13 +107,17 @@ static const struct scenario scenarios[] = {
 	  .want_event = "Suspended" },
 	/* exactly one job */
 	{ "of two pending jobs the second goes", NEW_POD, { PENDING, { .id = 9, .state = JOB_PENDING, .hook_restarts = -1 } }, 2,
-	  .want = STEP_CANCEL, .want_job = 9, .want_event = "DuplicateJob" },
-	{ "but one that runs stays", NEW_POD, { PENDING, { .id = 9, .state = JOB_RUNNING, .hook_restarts = -1 } }, 2, .want = STEP_CANCEL,
+	  .want = STEP_RELEASE, .want_job = 9, .want_event = "DuplicateJob" },
+	{ "but one that runs stays", NEW_POD, { PENDING, { .id = 9, .state = JOB_RUNNING, .hook_restarts = -1 } }, 2, .want = STEP_RELEASE,
 	  .want_job = 7, .want_event = "DuplicateJob" },
 	{ "of a bound Pod's the one on its node stays", BOUND,
 	  { JOB_RAW(SILENT, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .node = "n2", .kube_node = "k2"),
 	    { .id = 9, .state = JOB_RUNNING, .hook_restarts = -1, .node = "n1", .kube_node = "k1" } },
-	  2, .want = STEP_CANCEL, .want_job = 7, .want_event = "DuplicateJob" },
+	  2, .want = STEP_RELEASE, .want_job = 7, .want_event = "DuplicateJob" },
+	{ "one too many that we ended is nobody's cancel", ADOPTED, { OVER(JOB_PREEMPTED), { .id = 9, .state = JOB_CANCELLED, .mark = EXTRA_RELEASED } },
+	  2, .want = STEP_SUBMIT },
+	{ "and hides nobody's", ADOPTED, { OVER(JOB_CANCELLED), { .id = 9, .state = JOB_CANCELLED, .mark = EXTRA_RELEASED } }, 2,
+	  .want = STEP_DELETE, .want_event = "Cancelled" },
 	/* jobs that end before the Pod ran */
 	{ "a pending job cancelled by someone: the Pod goes", ADOPTED, { OVER(JOB_CANCELLED) }, 1, .want = STEP_DELETE,
 	  .want_event = "Cancelled" },
@@ -128,6 +137,9 @@ static const struct scenario scenarios[] = {
 	{ "nothing new while the old one ends", ADOPTED, { ENDING(JOB_CANCELLED) }, 1, .want = STEP_REST, .want_unscheduled = "Unschedulable" },
 	/* the Pod runs */
 	{ "all is well", BOUND, { STARTED }, 1, .want = STEP_REST },
+	{ "the answer to the binding was lost: once more", BOUND, { STARTED }, 1, .unsure = true, .want = STEP_BIND, .want_job = 7 },
+	{ "but not when the Pod is on its way out", BOUND_LEAVES, { STARTED }, 1, .unsure = true, .want = STEP_REST },
+	{ "nor when the job ends: it may run", BOUND, { ENDING(JOB_CANCELLED) }, 1, .unsure = true, .want = STEP_DELETE, .want_event = "Cancelled" },
 	{ "a changed annotation is put right", BOUND, { { .id = 8, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .hook_restarts = -1, .node = "n1", .kube_node = "k1" } },
 	  1, .want = STEP_ADOPT, .want_job = 8 },
 	{ "a Pod that someone placed is not ours", BOUND_BY_OTHERS, .want = STEP_REST },
@@ -148,7 +160,7 @@ static const struct scenario scenarios[] = {
 	{ "then the job", BOUND_LEAVES, { PENDING }, 1, .want = STEP_CANCEL, .want_job = 7, .want_lost = true },
 	{ "suspended: the Pod goes", BOUND, { JOB(.state = JOB_SUSPENDED) }, 1, .want = STEP_DELETE, .want_event = "Suspended", .want_lost = true },
 	{ "a job on another node is not the Pod's", BOUND, { JOB_RAW(SILENT, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .node = "n2", .kube_node = "k2") }, 1,
-	  .want = STEP_CANCEL, .want_job = 7, .want_event = "WrongNode" },
+	  .want = STEP_RELEASE, .want_job = 7, .want_event = "WrongNode" },
 	/* the Pod is over */
 	{ "the script is told and ends by itself", DONE, { STARTED }, 1, .pod_since = NOW - USEC_SEC, .want = STEP_REST,
 	  .want_again = NOW - USEC_SEC + PLACEHOLDER_LINGER },
@@ -181,6 +193,7 @@ static void check(const struct scenario *c)
 		.n_jobs = c->n_jobs,
 		.jobs_known = !c->jobs_unknown,
 		.terminate = c->terminate,
+		.bind_unsure = c->unsure,
 		.feasible = c->nodes_unknown ? NULL : c->none_fits ? &none_fits : &some_fit,
 		.placing = c->placing,
 		.rules = c->resubmit ? &resubmit_rules : &delete_rules,

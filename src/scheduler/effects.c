@@ -30,6 +30,7 @@ struct effect {
 	char *node, *excluded, *rv;
 	usec_t began;
 	bool avoid;
+	bool first; /* BIND: no other one may have come through before */
 };
 
 static struct effect *begin(struct scheduler *s, struct entry *e, const struct pod *pod, enum step step, uint32_t job)
@@ -121,11 +122,25 @@ static void bound(struct effect *x)
 		effects_event(x->s, x->e, pod, false, "Scheduled", text);
 }
 
+static void bind_answered(struct effect *x, const struct kube_result *r)
+{
+	struct entry *e = x->e;
+
+	if (r->outcome == KUBE_OK)
+		e->bind_sure = true;
+	else if (x->first && !(r->outcome == KUBE_RETRY && r->maybe_done)) {
+		free(e->bound_node);
+		e->bound_node = NULL;
+	}
+}
+
 static void kube_answered(void *arg, const struct kube_result *r)
 {
 	struct effect *x = arg;
 	usec_t wait = 0;
 
+	if (x->step == STEP_BIND)
+		bind_answered(x, r);
 	if (x->term != x->s->term) {
 		end(x, 0);
 		return;
@@ -393,6 +408,7 @@ static void released(void *arg, struct slurm_result *r)
 		return;
 	}
 	if (j) {
+		j->released = true;
 		j->p.mark = EXTRA_RELEASED;
 		if (x->avoid)
 			places_avoid(x->s, x->e, j->node);
@@ -441,7 +457,7 @@ static void exclude(struct scheduler *s, struct entry *e, const struct pod *pod,
 static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
 {
 	const struct known_job *j = jobs_get(s, d->job);
-	const char *node = j ? places_kube_node(s, j->node) : NULL;
+	const char *node = e->bound_node ? e->bound_node : j ? places_kube_node(s, j->node) : NULL;
 	struct kube_ref ref = ref_of(pod);
 	struct effect *x;
 
@@ -449,6 +465,11 @@ static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, co
 		return;
 	x = begin(s, e, pod, d->step, d->job);
 	x->node = mem_strdup(node);
+	x->first = !e->bound_node;
+	if (x->first) {
+		e->bound_node = mem_strdup(node);
+		e->bind_sure = false;
+	}
 	s->o.kube->ops->bind(s->o.kube, &ref, x->node, kube_answered, x);
 }
 

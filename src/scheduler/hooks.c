@@ -44,7 +44,7 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 {
 	static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed" };
 	bool gone = !pod, over = pod && pod_is_over(pod) && !pod->meta.deletion;
-	bool unbound = pod && !pod->node_name && !e->busy && !e->settle_rv;
+	bool unbound = pod && !pod->node_name;
 	char json[128];
 
 	if (list_empty(&e->asks))
@@ -96,6 +96,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 	switch (ask->hook) {
 	case HOOK_STARTED:
 		j->p.hook_restarts = j->p.restarts;
+		j->p.hook_since = now_of(s);
 		if (!e->started_at)
 			e->started_at = now_of(s);
 		ask->reply(ask->arg, 200, "{}");
@@ -112,7 +113,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		const struct pod *pod = entry_pod(s, e);
 		struct drain_ask *d;
 
-		if (!pod || !pod->node_name || pod_is_over(pod) || !j->node) {
+		if (!pod || (!pod->node_name && !e->bound_node) || pod_is_over(pod) || !j->node) {
 			ask->reply(ask->arg, 200, "{\"drained\":false}"); /* nothing is left that would be in the way */
 			break;
 		}

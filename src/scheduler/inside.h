@@ -47,6 +47,7 @@ struct known_job {
 	usec_t known_at;      /* monotonic: when what we know was asked for */
 	usec_t ended_wall;    /* Slurm's word, 0 = not yet */
 	bool loading, load_again;
+	bool released; /* by us; stays so when the script writes its own mark over ours */
 };
 
 struct avoided {
@@ -62,6 +63,7 @@ struct entry {
 	struct link asks; /* parked calls of its placeholder */
 	struct avoided avoid[AVOID_MAX];
 	char *refused, *place_why, *settle_rv;
+	char *bound_node; /* the Node that we asked to bind the Pod to, until the watch shows it or the answer was a clear no */
 	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
 	usec_t placing_since, waiting_since, condition_at;
@@ -72,6 +74,7 @@ struct entry {
 	uint16_t tries, refusals;
 	uint8_t placing; /* enum placing, as last looked up */
 	bool seen, busy, has_exit_code;
+	bool bind_sure; /* of bound_node: the answer was yes */
 };
 
 struct parked_ask {

@@ -193,7 +193,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.state = job->state;
 	j->p.flags = job->flags;
 	j->p.restarts = job->restarts;
-	j->p.mark = id.mark;
+	j->p.mark = j->released ? EXTRA_RELEASED : id.mark;
 	j->p.mark_restarts = id.restarts;
 	j->p.launch_failed = job->prolog_failed;
 	changed = memcmp(&was, &j->p, sizeof(was)) != 0 || !j->known_at || excluded != j->excluded;

@@ -414,9 +414,14 @@ static bool node_is_held(struct scheduler *s, const char *slurm_node)
 	const char *node = places_kube_node(s, slurm_node);
 	struct store_cursor cursor = { 0 };
 	const struct pod *pod;
+	const struct entry *holder;
+	size_t i = 0;
 
 	if (!node)
 		return true;
+	while ((holder = map_next(&s->by_uid, &i))) /* also one that the watch does not show there yet */
+		if (str_eq(holder->hold_node, slurm_node) && (pod = entry_pod(s, holder)) && !pod_is_over(pod))
+			return true;
 	while ((pod = store_find(s->pods, POD_BY_NODE, node, &cursor))) {
 		const struct entry *e;
 

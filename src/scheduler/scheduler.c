@@ -63,6 +63,7 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	free(e->place_why);
 	free(e->settle_rv);
 	free(e->hold_node);
+	free(e->bound_node);
 	free(e);
 }
 
@@ -189,6 +190,22 @@ static struct placeholder_job *view_jobs(struct scheduler *s, struct entry *e, c
 	return jobs;
 }
 
+/* What we asked for counts as done until we know better: the watch may show it much later, and a job must not end under a Pod
+ * that only we know of. */
+static const struct pod *as_bound(struct entry *e, const struct pod *pod, struct pod *copy)
+{
+	if (!pod || !e->bound_node)
+		return pod;
+	if (pod->node_name) {
+		free(e->bound_node);
+		e->bound_node = NULL;
+		return pod;
+	}
+	*copy = *pod;
+	copy->node_name = e->bound_node;
+	return copy;
+}
+
 static bool pod_needs_nodes(const struct pod *pod)
 {
 	return pod && !pod->node_name && !pod->meta.deletion && !pod_is_over(pod) && !pod->n_gates;
@@ -209,10 +226,12 @@ static void look(struct scheduler *s, struct entry *e)
 	struct wishes wishes = { 0 };
 	uint32_t claim = 0;
 	const struct placeholder_job *j;
+	struct pod copy;
 	struct placeholder_view view;
 	struct decision d;
 
 	note_pod(s, e, pod, now);
+	pod = as_bound(e, pod, &copy);
 	hooks_answer(s, e, pod, now);
 	if (e->busy)
 		return;
@@ -242,6 +261,7 @@ static void look(struct scheduler *s, struct entry *e)
 		.n_jobs = e->n_jobs,
 		.jobs_known = jobs_known(s, e),
 		.script_listens = hooks_listens(e),
+		.bind_unsure = e->bound_node && !e->bind_sure,
 		.problems = &problems,
 		.feasible = feasible,
 		.waits_for = volume_why[0] && pod && pod->n_volumes ? volume_why : NULL,
