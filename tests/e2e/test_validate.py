@@ -240,6 +240,7 @@ def make_cluster():
         lite.kubectl("create", "-f", "-", stdin=node)
     lite.kubectl("create", "-f", "-", stdin=lite_server.node("plain", zone="a"))
     lite.kubectl("create", "namespace", "slurm")
+    lite.kubectl("create", "namespace", "ml")
     for n in range(1, 5):
         slurmd = lite_server.pod(f"n{n}", "slurm", nodeName=f"k{n}", tolerations=[{"operator": "Exists"}])
         slurmd["metadata"]["labels"] = {PREFIX + "nodeset": "main"}
@@ -275,6 +276,23 @@ def test_the_live_cluster_tells_where_a_pod_may_run(cluster):
 def test_a_pod_that_fits_nowhere_is_a_failure(cluster):
     status, [item] = look([pod(nodeSelector={"zone": "c"})], *live(cluster))
     assert status == 1 and item["nodes"]["feasible"] == 0 and all(nodes(item).values())
+
+
+def test_a_bound_volume_says_where_a_pod_may_run(cluster):
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]}]}}
+    cluster.kubectl("create", "-f", "-", stdin={
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"},
+        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nodeAffinity": affinity,
+                 "local": {"path": "/x"}}})
+    cluster.kubectl("create", "-f", "-", stdin={
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeName": "disk"}})
+    lite_server.wait_for("the claim is bound", lambda: cluster.get("pvc", "data", "-n", "ml")["status"].get("phase") == "Bound")
+    claims = pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
+    status, [item, plain] = look([claims, pod()], *live(cluster))
+    assert status == 0 and item["nodes"]["volumesNotLookedAt"] is None
+    assert nodes(item)["n3"] is None and nodes(item)["n1"]
+    assert nodes(plain)["n1"] is None
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path, cluster):
