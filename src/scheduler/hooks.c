@@ -89,7 +89,7 @@ static void drained(void *arg, bool ok, const char *why)
 
 /* ---- a call whose job is known and whose caller may ask ---- */
 
-static void serve(struct scheduler *s, struct known_job *j, const struct hook_ask *ask)
+static void serve(struct scheduler *s, struct known_job *j, const struct hook_ask *ask, usec_t arrived)
 {
 	struct entry *e = j->entry;
 
@@ -98,7 +98,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		j->p.hook_restarts = j->p.restarts;
 		j->p.hook_since = now_of(s);
 		if (!e->started_at)
-			e->started_at = now_of(s);
+			e->started_at = arrived;
 		ask->reply(ask->arg, 200, "{}");
 		entry_dirty(s, e, 0);
 		break;
@@ -106,7 +106,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 	case HOOK_TERMINATE:
 		e->terminate_job = ask->job_id;
 		if (!e->ending_at)
-			e->ending_at = now_of(s);
+			e->ending_at = arrived;
 		park(s, e, ask);
 		break;
 	case HOOK_DRAIN: {
@@ -134,6 +134,7 @@ struct hook_load {
 	struct hook_ask ask;
 	char uid[POD_UID_MAX];
 	uint64_t term;
+	usec_t arrived;
 };
 
 static void hook_loaded(void *arg, struct slurm_result *r)
@@ -145,7 +146,7 @@ static void hook_loaded(void *arg, struct slurm_result *r)
 		/* `terminate` must not wait for a Slurm that is away: what we know already will do. */
 		j = h->term == h->s->term ? jobs_get(h->s, h->ask.job_id) : NULL;
 		if (j && h->ask.hook == HOOK_TERMINATE && str_eq(j->entry->uid, h->uid)) {
-			serve(h->s, j, &h->ask);
+			serve(h->s, j, &h->ask, h->arrived);
 			return;
 		}
 		h->ask.reply(h->ask.arg, 503, "{\"error\":\"Slurm cannot be asked now: ask again\"}");
@@ -160,7 +161,7 @@ static void hook_loaded(void *arg, struct slurm_result *r)
 	else if (!str_eq(j->entry->uid, h->uid))
 		h->ask.reply(h->ask.arg, 403, "{\"error\":\"the token is another job's\"}");
 	else
-		serve(h->s, j, &h->ask);
+		serve(h->s, j, &h->ask, h->arrived);
 }
 
 void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
@@ -182,11 +183,11 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 		return;
 	}
 	if (j && (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN)) {
-		serve(s, j, ask);
+		serve(s, j, ask, now_of(s));
 		return;
 	}
 	h = NEW(struct hook_load);
-	*h = (struct hook_load) { .s = s, .ask = *ask, .term = s->term };
+	*h = (struct hook_load) { .s = s, .ask = *ask, .term = s->term, .arrived = now_of(s) };
 	str_copy(h->uid, sizeof(h->uid), uid);
 	h->ask.uid = h->uid;
 	h->ask.token = NULL;
