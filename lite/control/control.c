@@ -12,9 +12,9 @@
 #define LOOKS_PER_ROUND 200 /* then others have their turn */
 
 static const struct controller_ops *const all_ops[] = {
-	&namespaces_ops, &accounts_ops,  &gc_ops,         &definitions_ops, &lifecycle_ops,
-	&taints_ops,     &podgc_ops,     &deployment_ops, &replicaset_ops,  &daemonset_ops,
-	&job_ops,        &scheduler_ops, &budget_ops,     &expiry_ops,      &volumes_ops,
+	&namespaces_ops, &accounts_ops,   &gc_ops,         &definitions_ops, &lifecycle_ops, &taints_ops,
+	&podgc_ops,      &deployment_ops, &replicaset_ops, &daemonset_ops,   &job_ops,       &scheduler_ops,
+	&budget_ops,     &expiry_ops,     &volumes_ops,    &ephemeral_ops,
 };
 
 const struct kind *kind_of(const char *group, const char *plural)

@@ -63,7 +63,7 @@ struct control {
 
 extern const struct controller_ops namespaces_ops, accounts_ops, gc_ops, taints_ops, lifecycle_ops, podgc_ops,
         replicaset_ops, deployment_ops, daemonset_ops, job_ops, scheduler_ops, budget_ops, definitions_ops, expiry_ops,
-        volumes_ops;
+        volumes_ops, ephemeral_ops;
 
 /* Look at key not before `after` from now (0: soon). */
 void mark(struct controller *c, const char *key, usec_t after);

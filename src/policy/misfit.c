@@ -137,7 +137,10 @@ void misfit_why(const struct misfit_query *q, enum misfit m, const struct misfit
 
 	switch (m) {
 	case MISFIT_NO_NODE:
-		snprintf(why, FIT_WHY_MAX, "Kubernetes Node %.200s is gone", str_or(place->node_name, "?"));
+		if (str_empty(place->node_name))
+			str_copy(why, FIT_WHY_MAX, "no NodeSet Pod runs there on a Kubernetes Node");
+		else
+			snprintf(why, FIT_WHY_MAX, "Kubernetes Node %.200s is gone", place->node_name);
 		break;
 	case MISFIT_SELECTOR: selector_why(q, &d->selector, why); break;
 	case MISFIT_VOLUME: reach_text(d->volume.how, q->pod, q->volumes, d->volume.claim, why); break;

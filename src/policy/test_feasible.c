@@ -91,6 +91,17 @@ static void test_the_most_lasting_reason_is_told_in_a_clause(void **state)
 	}
 }
 
+static void test_a_slurm_node_without_its_pod_says_so(void **state)
+{
+	struct place place = { "s1", NULL, NULL };
+	struct pod pod = pod_of("p");
+	char why[FIT_WHY_MAX];
+
+	(void)state;
+	assert_int_equal(fits_ever(&pod, &place, NULL, NULL, why), MISFIT_NO_NODE);
+	assert_string_equal(why, "no NodeSet Pod runs there on a Kubernetes Node");
+}
+
 static void test_a_toleration_of_the_cordon_makes_a_cordoned_node_fine(void **state)
 {
 	struct toleration t = { "node.kubernetes.io/unschedulable", NULL, TOLERATE_EXISTS, EFFECT_NO_SCHEDULE };
@@ -436,7 +447,7 @@ static void test_a_key_that_is_too_long_says_so(void **state)
 	assert_int_not_equal(b.error, 0);
 }
 
-TEST_MAIN(TEST(the_most_lasting_reason_is_told_in_a_clause),
+TEST_MAIN(TEST(the_most_lasting_reason_is_told_in_a_clause), TEST(a_slurm_node_without_its_pod_says_so),
           TEST(a_toleration_of_the_cordon_makes_a_cordoned_node_fine), TEST(a_lock_taint_of_another_effect_counts),
           TEST(just_before_binding_what_is_there_counts), TEST(all_places_are_counted_excluded_and_explained),
           TEST(places_in_any_order_give_the_same_list), TEST(a_summary_is_bounded_whatever_the_nodes_say),

@@ -192,6 +192,20 @@ def test_a_pod_waits_for_its_claim_and_says_so(lite):
     wait_for("it has a node", lambda: lite.get("pod", "p")["spec"].get("nodeName") == "n1")
 
 
+def test_an_ephemeral_volume_comes_and_goes_with_its_pod(world):
+    lite = world.lite
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": claim("")["spec"]}
+    volumes = [{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]
+    apply(lite, pod_with("p", None, "echo here > /mnt/file; cat /mnt/file", volumes=volumes))
+    wait_for("it ran", lambda: phase(lite, "pod", "p") == "Succeeded")
+    assert lite.kubectl("logs", "p") == "here\n"
+    made = get_claim(lite, "p-v")
+    assert made["metadata"]["labels"] == {"app": "x"}
+    assert made["metadata"]["ownerReferences"][0]["name"] == "p"
+    lite.kubectl("delete", "pod", "p")
+    wait_for("claim and volume are gone", lambda: not lite.get("pvc,pv")["items"])
+
+
 def test_data_outlive_the_pod_and_pull_the_next_one_to_its_node(world):
     lite = world.lite
     apply(lite, claim("data"))  # of the default class, which waits for a consumer
