@@ -17,6 +17,7 @@
 #define REFUSED_BASE (15 * USEC_SEC)
 #define REFUSED_MAX (5 * USEC_MINUTE)
 #define DOUBT_SPAN (3 * USEC_SEC) /* what slurmctld had in hand when its answer was lost is done by then */
+#define REASON_FRESH USEC_SEC
 #define TOLERATIONS_MAX 256
 #define URL_MAX 1024
 
@@ -221,6 +222,18 @@ static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	free(tolerations);
 }
 
+/* Lists of all jobs are rare, and a job's reason says little until Slurm has looked at it: ask before telling people. */
+static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
+{
+	const struct known_job *j = e->n_jobs ? e->jobs[e->n_jobs - 1] : NULL;
+
+	if (!j || j->p.state != JOB_PENDING || usec_add(MAX_OF(j->known_at, e->reason_asked), REASON_FRESH) > now)
+		return false;
+	e->reason_asked = now;
+	jobs_load_one(s, j->p.id);
+	return true;
+}
+
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
                         usec_t *ret_again)
 {
@@ -253,6 +266,8 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 			due = MAX_OF(due, usec_add(e->condition_at, d->patient ? CONDITION_PAUSE : USEC_SEC));
 		if (now < due)
 			*ret_again = MIN_OF(*ret_again, due);
+		else if (d->patient && ask_for_reason(s, e, now))
+			*ret_again = MIN_OF(*ret_again, usec_add(now, 100 * USEC_MSEC));
 		else {
 			conditions[n++] = (struct condition) { .type = "PodScheduled",
 				                               .status = COND_FALSE,

@@ -66,7 +66,7 @@ struct entry {
 	char *bound_node; /* the Node that we asked to bind the Pod to, until the watch shows it or the answer was a clear no */
 	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
-	usec_t placing_since, waiting_since, condition_at;
+	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said, annotations; /* hashes: of the last event; of the annotations that Slurm refused */
 	uint32_t terminate_job, placing_claim;
