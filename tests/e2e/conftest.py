@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A test that fails shows the logs of its world: of every directory in `worlds`."""
+"""A test that fails shows the logs of its world: of every directory in `worlds`. And worlds of tests that share one: one
+for a module, a namespace of its own for each test in it."""
 
 import pathlib
+import re
 import time
 
 import lite_server
 import pytest
+from world import Space, World
 
 LINES = 40  # of each log
 LOGS = 12  # the ones that were written last
@@ -40,3 +43,20 @@ def pytest_runtest_makereport(item, call):
                     # under this name a section also gets into junit's file
                     report.sections.append(("Captured stdout of the world", "\n".join([f"--- the last lines of {log}", *text, ""])))
     return report
+
+
+@pytest.fixture(scope="module")
+def world(request):
+    """The module's WORLD: options for World()."""
+    w = World(**getattr(request.module, "WORLD", {}))
+    yield w
+    w.close()
+
+
+@pytest.fixture
+def space(world, worlds, request):
+    worlds.append(world.dir)
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_")).strip("-")[:40].strip("-")
+    s = Space(world, name)
+    yield s
+    s.clean()
