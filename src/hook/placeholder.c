@@ -172,12 +172,10 @@ static int catch_signals(struct placeholder *p, struct err *err)
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(ending_signals); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(ending_signals); i++)
 		sigaddset(&set, ending_signals[i]);
-		signal(ending_signals[i], SIG_DFL); /* one that is ignored would never be read */
-	}
 	sigaddset(&set, SIGCHLD);
-	signal(SIGCHLD, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL); /* if it was ignored, children would vanish without their status */
 	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

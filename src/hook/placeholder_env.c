@@ -11,44 +11,51 @@
 #define JOB_ID_MAX 0x7fffffff
 #define KILL_WAIT_MAX_S 65535
 #define PATH_TEXT_MAX 4096
+#define NUMBER_TEXT_MAX 32
 
-/* A variable as printable ASCII without blanks. */
-static int read_text(const char *name, size_t max, const char **ret, struct err *err)
+/* A variable as printable ASCII without blanks; NULL with an error when it is not. */
+static const char *read_text(const char *name, size_t max, struct err *err)
 {
 	const char *v = getenv(name);
 
-	if (str_empty(v))
-		return err_set(err, -EINVAL, "%s is not set", name);
-	if (strnlen(v, max + 1) > max)
-		return err_set(err, -EINVAL, "%s is longer than %zu bytes", name, max);
-	for (const char *c = v; *c; c++)
-		if (*c <= ' ' || *c == 0x7f)
-			return err_set(err, -EINVAL, "%s has a blank, a control character or no ASCII in it", name);
-	*ret = v;
-	return 0;
+	if (str_empty(v)) {
+		err_set(err, -EINVAL, "%s is not set", name);
+		return NULL;
+	}
+	if (strnlen(v, max + 1) > max) {
+		err_set(err, -EINVAL, "%s is longer than %zu bytes", name, max);
+		return NULL;
+	}
+	for (const char *c = v; *c; c++) {
+		if (*c > ' ' && *c < 0x7f)
+			continue;
+		err_set(err, -EINVAL, "%s has a blank, a control character or no ASCII in it", name);
+		return NULL;
+	}
+	return v;
 }
 
 static int read_number(const char *name, int64_t min, int64_t max, int64_t *ret, struct err *err)
 {
-	const char *v = NULL;
-	int r = read_text(name, 32, &v, err);
+	const char *v = read_text(name, NUMBER_TEXT_MAX, err);
 
-	if (r == 0 && str_to_i64(v, min, max, ret) < 0)
-		r = err_set(err, -EINVAL, "%s is '%s', not a number from %lld to %lld", name, v, (long long)min,
-		            (long long)max);
-	return r;
+	if (!v)
+		return -EINVAL;
+	if (str_to_i64(v, min, max, ret) < 0)
+		return err_set(err, -EINVAL, "%s is '%s', not a number from %lld to %lld", name, v, (long long)min,
+		               (long long)max);
+	return 0;
 }
 
 /* Names as Kubernetes has them: what goes into an address and into a job's extra needs no quoting then. */
 static int read_pod(struct placeholder_env *e, struct err *err)
 {
-	const char *v = NULL;
+	const char *v = read_text("SUNK_POD", PLACEHOLDER_POD_MAX, err);
 	size_t slashes = 0, part = 0;
 	bool ok = true;
-	int r = read_text("SUNK_POD", PLACEHOLDER_POD_MAX, &v, err);
 
-	if (r < 0)
-		return r;
+	if (!v)
+		return -EINVAL;
 	for (const char *c = v; *c; c++) {
 		if (*c == '/') {
 			ok = ok && part > 0;
@@ -68,12 +75,11 @@ static int read_pod(struct placeholder_env *e, struct err *err)
 
 static int read_url(struct placeholder_env *e, struct err *err)
 {
-	const char *v = NULL;
+	const char *v = read_text("SUNK_HOOK_URL", PLACEHOLDER_URL_MAX, err);
 	size_t len;
-	int r = read_text("SUNK_HOOK_URL", PLACEHOLDER_URL_MAX, &v, err);
 
-	if (r < 0)
-		return r;
+	if (!v)
+		return -EINVAL;
 	if (!str_starts(v, "http://") && !str_starts(v, "https://"))
 		return err_set(err, -EINVAL, "SUNK_HOOK_URL does not begin with http:// or https://");
 	len = strlen(v);
@@ -86,22 +92,27 @@ static int read_url(struct placeholder_env *e, struct err *err)
 /* Its memory is what /proc/PID/environ shows. */
 static int take_token(struct placeholder_env *e, struct err *err)
 {
-	char *v = getenv("SUNK_HOOK_TOKEN");
-	const char *text = NULL;
-	int r = read_text("SUNK_HOOK_TOKEN", HOOK_TOKEN_MAX, &text, err);
+	char *shown = getenv("SUNK_HOOK_TOKEN");
+	const char *v = read_text("SUNK_HOOK_TOKEN", HOOK_TOKEN_MAX, err);
 
-	if (r == 0)
-		e->token = mem_strdup(text);
-	if (v)
-		explicit_bzero(v, strlen(v));
+	e->token = mem_strdup(v);
+	if (shown)
+		explicit_bzero(shown, strlen(shown));
 	unsetenv("SUNK_HOOK_TOKEN");
-	return r;
+	return e->token ? 0 : -EINVAL;
+}
+
+static int read_ca(struct placeholder_env *e, struct err *err)
+{
+	if (str_empty(getenv("SUNK_HOOK_CA")))
+		return 0;
+	e->ca_file = mem_strdup(read_text("SUNK_HOOK_CA", PATH_TEXT_MAX, err));
+	return e->ca_file ? 0 : -EINVAL;
 }
 
 int placeholder_env_read(struct placeholder_env *e, struct err *err)
 {
 	int64_t job_id = 0, restarts = 0, kill_wait = 0;
-	const char *ca = NULL;
 	int r;
 
 	*e = (struct placeholder_env) { 0 };
@@ -116,9 +127,8 @@ int placeholder_env_read(struct placeholder_env *e, struct err *err)
 		r = read_number("SLURM_JOB_ID", 1, JOB_ID_MAX, &job_id, err);
 	if (r == 0 && getenv("SLURM_RESTART_COUNT"))
 		r = read_number("SLURM_RESTART_COUNT", 0, INT32_MAX, &restarts, err);
-	if (r == 0 && !str_empty(getenv("SUNK_HOOK_CA")))
-		r = read_text("SUNK_HOOK_CA", PATH_TEXT_MAX, &ca, err);
-	e->ca_file = mem_strdup(ca);
+	if (r == 0)
+		r = read_ca(e, err);
 	e->kill_wait = kill_wait * USEC_SEC;
 	e->job_id = (uint32_t)job_id;
 	e->restarts = (uint32_t)restarts;
