@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -53,7 +54,7 @@ class Call:
 class Hook:
     """The hook API: keeps the calls in their order. `started` is answered at once, the others by the test."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.calls, self.lock, self.ending = [], threading.Lock(), False
         outer = self
 
@@ -75,7 +76,11 @@ class Hook:
                 pass  # a placeholder that gave a call up
 
         self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.server.server_port}"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls / "server.pem", tls / "server.key")
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def serve(self, request):
@@ -130,10 +135,10 @@ class Cluster:
         assert not ok or got.returncode == 0, f"{command}: {got.stdout}{got.stderr}"
         return got.stdout
 
-    def submit(self, hook, *args, pod=POD):
+    def submit(self, hook, *args, pod=POD, **more):
         """A placeholder with nothing in its environment but what a placeholder needs."""
         env = {"PATH": "/usr/bin:/bin", "SUNK_POD": pod, "SUNK_HOOK_URL": hook.url, "SUNK_HOOK_TOKEN": TOKEN,
-               "SUNK_KILL_WAIT": str(KILL_WAIT_S)}
+               "SUNK_KILL_WAIT": str(KILL_WAIT_S), **more}
         script = f"#!/bin/sh\nexec {self.hook_program} placeholder\n"
         return int(self.run("sbatch", "--parsable", "--no-requeue", "--chdir=/", "-J", "team.web-0", f"--extra={pod}",
                             "-o", self.work / "%j.out", *args, input=script,
@@ -176,6 +181,17 @@ def make_hook(cluster):
             for job in {c.job for c in hook.calls if c.name == name}:
                 cluster.run("scancel", "-f", "-s", "KILL", job, ok=False)
     hook.close()
+
+
+@pytest.fixture(scope="module", name="pki")
+def make_pki(cluster):
+    """Two certificates for 127.0.0.1, each its own CA: the server's and a stranger's. Readable by any user."""
+    for name in ("server", "other"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                        f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-days", "2"], cwd=cluster.work, check=True, capture_output=True)
+        os.chmod(cluster.work / f"{name}.pem", 0o644)
+    return cluster.work
 
 
 def processes(cluster):
@@ -297,6 +313,23 @@ def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):
     terminate.answer(200, b'{"phase":"Gone"}')
     cluster.wait_state(job, "PREEMPTED")
     cluster.wait_state(other, "COMPLETED")
+
+
+def test_a_hook_with_tls_is_believed_when_its_ca_is_the_one_given(cluster, pki):
+    hook = Hook(tls=pki)
+    job = cluster.submit(hook, *AS["another user"], SUNK_HOOK_CA=str(pki / "server.pem"))
+    hook.wait_for(job, "wait").answer(200, b'{"phase":"Failed","exitCode":6}')
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "6:0"
+    job = cluster.submit(hook, *AS["another user"], SUNK_HOOK_CA=str(pki / "other.pem"))
+    wait_for("its complaint", lambda: "does not answer" in cluster.said(job))
+    assert not hook.find(job, "started")
+    assert cluster.job(job)["JobState"] == "RUNNING"
+    cluster.run("scancel", job)
+    cluster.wait_state(job, "CANCELLED")  # killed: there was nobody to ask
+    said = cluster.said(job)
+    assert said.count("does not answer") == 1 and said.count("told to drain the node") == 1 and "certificate" in said
+    hook.close()
 
 
 def test_a_wrong_environment_is_told_in_the_jobs_output(cluster, hook):
