@@ -88,6 +88,13 @@ static void take(struct feed *f, struct slurm_result *r)
 	f->as_of = r->as_of;
 }
 
+static void note_cost(struct feed *f, usec_t cost)
+{
+	f->costs[f->n_costs++ % SYNC_COSTS] = f->cost = cost;
+	for (unsigned i = 0; i < MIN_OF(f->n_costs, (unsigned)SYNC_COSTS); i++)
+		f->cost = MIN_OF(f->cost, f->costs[i]);
+}
+
 static void answered(void *arg, struct slurm_result *r)
 {
 	struct feed *f = arg;
@@ -114,7 +121,7 @@ static void answered(void *arg, struct slurm_result *r)
 		take(f, r);
 	f->asked = r->asked;
 	f->read_at = clock_wall(s->o.clock) - (now - r->asked);
-	f->cost = MAX_OF(now - r->asked, (usec_t)0);
+	note_cost(f, MAX_OF(now - r->asked, (usec_t)0));
 	f->interval = MIN_OF(MAX_OF(f->cost * COST_SHARE, least(f)), MAX_OF(s->o.poll_max, least(f)));
 	f->due = usec_add(now, f->interval);
 	if (f->part == PART_NODES)

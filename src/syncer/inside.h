@@ -26,6 +26,7 @@
 #define SYNC_PER_STEP 512
 #define SYNC_PARKED_MAX 20000
 #define SYNC_SEEN 4
+#define SYNC_COSTS 4
 
 enum sync_part { PART_NODES, PART_JOBS, PART_PARTITIONS, PART_STATS, PARTS };
 
@@ -42,7 +43,10 @@ struct feed {
 	usec_t asked;   /* monotonic: it is at least as new as this; 0 = not read in this term */
 	usec_t read_at; /* wall */
 	usec_t began;   /* monotonic, when the last question was put */
-	usec_t due, cost, interval;
+	usec_t due, interval;
+	usec_t costs[SYNC_COSTS],
+	        cost; /* of the last answers; the least of them: what a busy machine adds is not Slurm's */
+	unsigned n_costs;
 	uint64_t term;  /* in which the question was put */
 	unsigned failures;
 	bool busy;
