@@ -136,8 +136,16 @@ static void event(struct kube_port *p, const struct kube_event *event)
 	m->inner->ops->event(m->inner, event);
 }
 
+static void refresh(struct kube_port *p)
+{
+	struct measured *m = measured_of(p);
+
+	m->inner->ops->refresh(m->inner);
+}
+
 static const struct kube_port_ops ops = {
 	.watch = watch,
+	.refresh = refresh,
 	.change = change,
 	.bind = bind,
 	.evict = evict,

@@ -292,6 +292,14 @@ void informer_free(struct informer *i)
 	free(i);
 }
 
+void informer_refresh(struct informer *i)
+{
+	kube_call_cancel(i->call);
+	i->call = NULL;
+	store_doubt(i->store);
+	next(i, &(struct plan_news) { .event = PLAN_START });
+}
+
 struct store *informer_store(const struct informer *i)
 {
 	return i->store;

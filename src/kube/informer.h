@@ -42,6 +42,9 @@ struct informer *informer_new(struct loop *l, const struct clock *clock, struct 
 void informer_free(struct informer *i); /* and its store */
 DEFINE_FREEP(struct informer, informer_free)
 
+/* Lists everything again, now; its store is not synced until then. */
+void informer_refresh(struct informer *i);
+
 struct store *informer_store(const struct informer *i);
 struct informer_options informer_about(const struct informer *i); /* what it keeps; text borrowed from it */
 void informer_read_stats(const struct informer *i, struct informer_stats *ret);

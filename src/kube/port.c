@@ -246,8 +246,17 @@ static void port_event(struct kube_port *port, const struct kube_event *event)
 	reporter_tell(real(port)->reporter, event);
 }
 
+static void port_refresh(struct kube_port *port)
+{
+	struct real_port *p = real(port);
+
+	for (size_t n = 0; n < p->n_informers; n++)
+		informer_refresh(p->informers[n]);
+}
+
 static const struct kube_port_ops ops = {
 	.watch = port_watch,
+	.refresh = port_refresh,
 	.change = port_change,
 	.bind = port_bind,
 	.evict = port_evict,

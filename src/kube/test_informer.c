@@ -290,6 +290,27 @@ static void test_a_watch_goes_on_where_it_ended_however_it_ended(void **state)
 	}
 }
 
+static void test_on_demand_everything_is_listed_anew_and_the_store_stays_meanwhile(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	rule_page(&x, LIST, 1, PAGE("1", "", OBJECT("a", "1", "{}")));
+	rule_page(&x, LIST, 1, PAGE("2", "", OBJECT("b", "2", "{}")));
+	rule_hold(&x, WATCH, 0, "");
+	go(&x);
+	WAIT(&x, COUNT(&x, WATCH) == 1);
+	assert_true(store_synced(x.store));
+	informer_refresh(x.i);
+	assert_false(store_synced(x.store));
+	assert_string_equal(names(x.store), "a");
+	WAIT(&x, COUNT(&x, WATCH) == 2);
+	assert_true(store_synced(x.store));
+	assert_string_equal(names(x.store), "b");
+	end(&x);
+}
+
 static void test_an_expired_watch_is_listed_anew_and_the_store_stays_meanwhile(void **state)
 {
 	struct fixture x;
@@ -625,6 +646,7 @@ static void test_freed_at_any_moment_it_leaves_nothing_behind(void **state)
 TEST_MAIN(TEST(pages_are_listed_and_then_watched_from_their_version), TEST(selectors_and_namespaces_are_asked_for),
           TEST(every_recorded_stream_over_the_wire), TEST(recorded_streams_over_http_2),
           TEST(every_recorded_page_over_the_wire), TEST(a_watch_goes_on_where_it_ended_however_it_ended),
+          TEST(on_demand_everything_is_listed_anew_and_the_store_stays_meanwhile),
           TEST(an_expired_watch_is_listed_anew_and_the_store_stays_meanwhile),
           TEST(a_list_that_expires_half_way_begins_again_then_goes_on_inconsistently),
           TEST(garbage_is_told_and_the_watch_goes_on_from_the_same_version),

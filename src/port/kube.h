@@ -99,6 +99,8 @@ struct kube_port_ops {
 	 * = all; ns NULL = all namespaces. */
 	struct store *(*watch)(struct kube_port *p, enum kube_kind kind, const char *ns, const char *label_selector,
 	                       const char *field_selector);
+	/* What the stores show may be older than what another leader did: none is synced until it has been listed anew. */
+	void (*refresh)(struct kube_port *p);
 	void (*change)(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg);
 	void (*bind)(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg);
 	/* grace_s < 0: the object's own grace period; 0: at once, without asking the kubelet. */

@@ -484,6 +484,11 @@ size_t store_find_count(const struct store *s, unsigned index, const char *key)
 	return b ? b->count : 0;
 }
 
+void store_doubt(struct store *s)
+{
+	s->synced = false;
+}
+
 bool store_synced(const struct store *s)
 {
 	return s->synced;

@@ -67,6 +67,9 @@ void store_replace_end(struct store *s);
 /* The list has this one, but nobody could read it: what is stored, if anything, stays. */
 void store_keep(struct store *s, const char *ns, const char *name);
 
+/* Not synced from now on, until the next full list has come. What is stored stays. */
+void store_doubt(struct store *s);
+
 /* Freshness. Not synced until the first full list; `stale_since` is when the source was last known to be alive
  * (monotonic), so that a reader can refuse to decide from old news. */
 bool store_synced(const struct store *s);

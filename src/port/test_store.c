@@ -217,6 +217,15 @@ static void test_a_full_list_removes_what_it_does_not_have(void **state)
 	assert_true(store_synced(s));
 	assert_string_equal(buf_text(&seen), "+a/z@1 -a/x@1 ");
 	assert_int_equal(store_count(s), 2);
+	store_doubt(s);
+	assert_false(store_synced(s));
+	assert_int_equal(store_count(s), 2);
+	store_replace_begin(s);
+	put(s, "a", "y", "1", "");
+	assert_false(store_synced(s));
+	store_replace_end(s);
+	assert_true(store_synced(s));
+	assert_int_equal(store_count(s), 1);
 }
 
 static void test_an_abandoned_list_removes_nothing(void **state)

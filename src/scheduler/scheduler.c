@@ -271,7 +271,7 @@ static void look(struct scheduler *s, struct entry *e)
 		.now = now,
 	};
 	j = placeholder_job_of(&view);
-	view.terminate = j && j->id == e->terminate_job;
+	view.terminate = j && j->id == e->terminate_job && j->restarts == e->terminate_restarts;
 	placeholder_decide(&view, &d);
 	if (d.step == STEP_PLACE) { /* looked at in the moment of binding, not before */
 		places_try(s, e, pod, &volumes, jobs_get(s, d.job));
@@ -345,6 +345,8 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	s->listed_at = 0;
 	s->list_due = s->states_due = s->conf_due = 0;
 	s->list_wanted = s->term_since;
+	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
+		s->o.kube->ops->refresh(s->o.kube);
 	while ((e = map_next(&s->by_uid, &i))) {
 		if (leading)
 			entry_dirty(s, e, 0);
