@@ -105,6 +105,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 	case HOOK_WAIT: park(s, e, ask); break;
 	case HOOK_TERMINATE:
 		e->terminate_job = ask->job_id;
+		e->terminate_restarts = j->p.restarts;
 		if (!e->ending_at)
 			e->ending_at = arrived;
 		park(s, e, ask);

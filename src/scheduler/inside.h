@@ -69,7 +69,7 @@ struct entry {
 	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said, annotations; /* hashes: of the last event; of the annotations that Slurm refused */
-	uint32_t terminate_job, placing_claim;
+	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code;  /* of the Pod, as last seen */
 	uint16_t tries, refusals;
 	uint8_t placing; /* enum placing, as last looked up */

@@ -14,6 +14,7 @@
 #include "policy/podjob.h"
 
 #define LIST_SPAN (30 * USEC_SEC)  /* between two whole lists, at least; else 200 times what one takes */
+#define LIST_SPAN_MAX (5 * USEC_MINUTE) /* one slow answer must not put the next list off for long */
 #define LIST_SHARE 200
 #define STATES_SHARE 50            /* asking for states takes at most this part of the time */
 #define CONF_SPAN (5 * USEC_MINUTE)
@@ -122,6 +123,11 @@ struct known_job *jobs_submitted(struct scheduler *s, struct entry *e, uint32_t 
 
 	if (j && j->entry == e && !job_is_over(&j->p))
 		return j; /* a list was faster than the answer */
+	if (j && !job_is_over(&j->p)) { /* one of the two is of a controller that lost its state: a list tells */
+		e->doubt_since = now_of(s);
+		jobs_list_after(s, e->doubt_since);
+		return j;
+	}
 	if (j)
 		forget_namesake(s, j);
 	j = job_make(s, e, id);
@@ -341,7 +347,7 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 	if (!s->listed_at)
 		log_info("Slurm has %u jobs, %zu of them stand for Pods", r->n, map_count(&s->by_job));
 	s->listed_at = r->asked;
-	s->list_due = usec_add(now, MAX_OF(LIST_SPAN, LIST_SHARE * (now - r->asked)));
+	s->list_due = usec_add(now, MIN_OF(MAX_OF(LIST_SPAN, LIST_SHARE * (now - r->asked)), LIST_SPAN_MAX));
 	if (s->list_wanted > r->asked)
 		s->list_due = s->list_wanted;
 	else

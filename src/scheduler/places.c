@@ -16,8 +16,10 @@
 #include "policy/hold.h"
 
 #define NODES_SPAN (5 * USEC_SEC)
+#define NODES_SPAN_MAX (30 * USEC_SEC) /* one slow answer must not blind us for long */
 #define NODES_SHARE 100
 #define RETRY_SPAN (2 * USEC_SEC)
+#define HOLD_TRIES 3
 #define SPREAD (200 * USEC_MSEC) /* a change of Nodes is looked at by all waiting Pods, together */
 #define SHARED_MAX 1024          /* kinds of Pods whose feasibility is kept */
 
@@ -331,6 +333,11 @@ void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, con
 
 /* ---- Slurm's nodes ---- */
 
+static usec_t pause_after(usec_t took)
+{
+	return MIN_OF(MAX_OF(NODES_SPAN, NODES_SHARE * took), NODES_SPAN_MAX);
+}
+
 static void nodes_told(void *arg, struct slurm_result *r)
 {
 	struct places *p = arg;
@@ -339,7 +346,7 @@ static void nodes_told(void *arg, struct slurm_result *r)
 
 	p->asking = false;
 	if (r->outcome == SLURM_UNCHANGED) {
-		p->due = usec_add(now, MAX_OF(NODES_SPAN, NODES_SHARE * (now - r->asked)));
+		p->due = usec_add(now, pause_after(now - r->asked));
 		p->known_at = r->asked;
 		wake(p->s);
 		return;
@@ -365,7 +372,7 @@ static void nodes_told(void *arg, struct slurm_result *r)
 	for (uint32_t i = 0; i < p->n_snodes; i++)
 		if (p->snodes[i].name)
 			map_put(&p->by_name, p->snodes[i].name, &p->snodes[i]);
-	p->due = usec_add(now, MAX_OF(NODES_SPAN, NODES_SHARE * (now - r->asked)));
+	p->due = usec_add(now, pause_after(now - r->asked));
 	if (changed)
 		pods_look_again(p);
 	wake(p->s);
@@ -378,12 +385,24 @@ struct hold_op {
 	char *node;
 	void (*done)(void *arg, bool ok, const char *why);
 	void *arg;
+	unsigned tries; /* that somebody else was faster */
 };
+
+static void hold_look(void *arg, struct slurm_result *r);
+
+static void ask_node(struct hold_op *op)
+{
+	op->s->o.slurm->ops->call(op->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODE, .node = op->node }, hold_look, op);
+}
 
 static void hold_changed(void *arg, struct slurm_result *r)
 {
 	struct hold_op *op = arg;
 
+	if (r->outcome == SLURM_CONFLICT && op->tries++ < HOLD_TRIES) { /* somebody was faster: what do we say to that? */
+		ask_node(op);
+		return;
+	}
 	if (r->outcome != SLURM_OK)
 		log_warn("node %s: %s", op->node, r->message);
 	op->s->places->due = 0; /* see what came of it */
@@ -394,10 +413,15 @@ static void hold_changed(void *arg, struct slurm_result *r)
 	free(op);
 }
 
-static void hold_change(struct hold_op *op, enum hold what)
+static void hold_change(struct hold_op *op, enum hold what, const struct snode *seen)
 {
 	const struct node_change change = { .what = what == HOLD_DRAIN ? NODE_CHANGE_DRAIN : NODE_CHANGE_UNDRAIN,
-		                            .reason = what == HOLD_DRAIN ? DRAIN_REASON : NULL };
+		                            .reason = what == HOLD_DRAIN ? DRAIN_REASON : NULL,
+		                            .expect = what == HOLD_LIFT || seen->state != NODE_DOWN,
+		                            .expect_drained = (seen->flags & NODEF_DRAIN) != 0,
+		                            .expect_reason = seen->reason,
+		                            .expect_reason_uid = seen->reason_uid,
+		                            .expect_reason_set = seen->reason_set };
 
 	log_warn("node %s: %s", op->node, what == HOLD_DRAIN ? "drained: " DRAIN_REASON : "undrained: its Pod is gone");
 	if (what == HOLD_DRAIN)
@@ -455,15 +479,15 @@ static void hold_look(void *arg, struct slurm_result *r)
 		free(op);
 		return;
 	}
-	hold_change(op, what);
+	hold_change(op, what, &r->nodes[0]);
 }
 
 void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg)
 {
 	struct hold_op *op = NEW(struct hold_op);
 
-	*op = (struct hold_op) { s, mem_strdup(slurm_node), done, arg };
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODE, .node = op->node }, hold_look, op);
+	*op = (struct hold_op) { .s = s, .node = mem_strdup(slurm_node), .done = done, .arg = arg };
+	ask_node(op);
 }
 
 void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost)
@@ -480,13 +504,23 @@ void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bo
 	}
 }
 
-/* Nodes that carry our drain, or should: looked at with every list of nodes. */
+/* Nodes that carry our drain, or should: looked at with every list of nodes. A drain that someone lifted, or that a controller
+ * forgot, is made again as long as the Pod is there. */
 static void check_holds(struct places *p)
 {
+	const struct entry *e;
+	size_t k = 0;
+
 	for (uint32_t i = 0; i < p->n_snodes; i++) {
 		const struct snode *n = &p->snodes[i];
 
 		if (n->name && (n->flags & NODEF_DRAIN) && str_eq(n->reason, DRAIN_REASON) && !node_is_held(p->s, n->name))
+			places_drain(p->s, n->name, NULL, NULL);
+	}
+	while ((e = map_next(&p->s->by_uid, &k))) {
+		const struct snode *n = e->hold_node ? map_get(&p->by_name, e->hold_node) : NULL;
+
+		if (n && !(n->flags & NODEF_DRAIN))
 			places_drain(p->s, n->name, NULL, NULL);
 	}
 }
