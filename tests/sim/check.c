@@ -49,7 +49,9 @@ void check_bind(struct world *w, const struct kpod *k, const char *node)
 
 void check_remove(struct world *w, const struct kpod *k)
 {
-	if (k->pod->node_name ? !k->disturbed : !k->cancelled)
+	bool cause = k->pod->node_name || k->bind_doubted ? k->disturbed : k->cancelled;
+
+	if (!cause)
 		broken(w, "the scheduler deletes Pod %s (%s), and nobody had touched its job", k->pod->meta.name,
 		       k->pod->node_name ? "bound" : "waiting");
 }
@@ -209,7 +211,8 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 	} else if (!live && str_eq(c->reason, "Unschedulable") && k->cpus <= w->node_cpus &&
 	           !str_eq(pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "partition"), "nowhere")) {
 		*why = "waits, and has no job";
-	} else if (live && live->node < 0 && str_eq(live->reason, "ReqNodeNotAvail")) {
+	} else if (live && live->node < 0 && str_eq(live->reason, "ReqNodeNotAvail") &&
+	           !pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "excluded-nodes")) {
 		*why = "waits for nodes that are not there";
 	}
 	return !*why;

@@ -415,10 +415,13 @@ static void call_answered(struct world *w, struct ev *e)
 {
 	struct call *c = e->p;
 	struct life *l = life_get(w, c->life);
+	struct kpod *k;
 	char message[256];
 	struct kube_result r = { .outcome = c->outcome, .maybe_done = c->maybe_done, .reason = str_or(c->reason, ""), .message = message };
 
 	snprintf(message, sizeof(message), "%s %s: %s", op_names[c->op], c->name, str_or(c->reason, "ok"));
+	if (c->op == OP_BIND && c->maybe_done && (k = pod_by_uid(w, c->uid)))
+		k->bind_doubted = true;
 	if (l && !l->dying)
 		c->done(c->arg, &r);
 	if (!e->a) /* a late effect is still to come, and frees it */
@@ -608,6 +611,17 @@ static struct store *port_watch(struct kube_port *p, enum kube_kind kind, const 
 	return s->store;
 }
 
+static void port_refresh(struct kube_port *p)
+{
+	struct life *l = life_of(p);
+
+	for (unsigned i = 0; i < 2; i++)
+		if (l->streams[i].watched) {
+			store_doubt(l->streams[i].store);
+			stream_begin(l->w, l, i, span(l->w, USEC_MSEC, 50 * USEC_MSEC));
+		}
+}
+
 static void port_change(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg)
 {
 	struct call *c = call_new(OP_CHANGE, &change->ref, done, arg);
@@ -659,6 +673,7 @@ static void port_event(struct kube_port *p, const struct kube_event *event)
 void kube_port_init(struct life *l)
 {
 	static const struct kube_port_ops ops = { .watch = port_watch,
+		                                  .refresh = port_refresh,
 		                                  .change = port_change,
 		                                  .bind = port_bind,
 		                                  .evict = port_remove,

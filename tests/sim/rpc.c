@@ -294,8 +294,10 @@ static void rpc_arrives(struct world *w, struct ev *e)
 {
 	struct rpc *c = e->p;
 
-	if (!w->ctld.up)
+	if (!w->ctld.up || c->r.asked < w->ctld.up_since) { /* what was sent to a controller dies with it */
 		outcome(c, SLURM_RETRY, "Unable to contact slurm controller");
+		c->r.maybe_done = slurm_verb_changes(c->ask.verb) && chance(w, 500);
+	}
 	else {
 		serve(w, c);
 		say_effect(w, c);
@@ -304,7 +306,7 @@ static void rpc_arrives(struct world *w, struct ev *e)
 		rpc_free(c);
 		return;
 	}
-	if (c->answer_lost && w->ctld.up) {
+	if (c->answer_lost && c->r.outcome != SLURM_RETRY) {
 		outcome(c, SLURM_RETRY, "Socket timed out on send/recv operation");
 		c->r.maybe_done = slurm_verb_changes(c->ask.verb);
 		in(w, span(w, USEC_MSEC, 2 * USEC_SEC), rpc_answered, 0, 0, c);
@@ -373,6 +375,7 @@ static void port_call(struct slurm_port *p, const struct slurm_request *request,
 		takes = span(w, USEC_MSEC, USEC_SEC);
 		in(w, takes, rpc_answered, 0, 0, c);
 		late->life = l->serial;
+		late->r.asked = w->now;
 		in(w, takes + span(w, 1, USEC_SEC), rpc_arrives, 1, 0, late);
 	} else {
 		c->answer_lost = fault_hits(w, FAULT_SLURM_FAIL, 50);

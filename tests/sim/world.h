@@ -109,6 +109,7 @@ struct kpod { /* a Pod as it really is, with what its kubelet knows */
 	bool cancelled; /* someone did so by scancel or a time limit */
 	usec_t lost, orphan, waiting; /* for how long, while everything worked */
 	bool was_lost;
+	bool bind_doubted; /* an answer to a binding was lost: it may have to be taken for bound */
 };
 
 struct knode_state {
