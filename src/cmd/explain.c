@@ -298,7 +298,7 @@ int verb_explain(int argc, char **argv)
 	else if (s.help) {
 		show_help(args, n);
 		status = STATUS_OK;
-	} else {
+	} else if (kind) {
 		log_setup("sunk explain", s.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
 		status = run(&s, kind, rest[1], kill_wait_given);
 	}

@@ -49,7 +49,7 @@ static int get_object(struct explain_world *w, const struct kube_ref *ref, void 
 {
 	_cleanup_request_ struct kube_request request = { 0 };
 	struct json_scratch scratch = { 0 };
-	yyjson_doc *doc;
+	yyjson_doc *doc = NULL;
 	int r = kube_request_get(&request, ref, NULL, err);
 
 	if (r == 0)

@@ -24,8 +24,10 @@ static void reply_text(struct http_incoming *in, int status, const char *text)
 
 static void show_index(struct pages *p, struct http_incoming *in)
 {
+	_cleanup_free_ char *text = str_printf("sunk %s\n/healthz\n/readyz\n/readyz?verbose\n/metrics\n", SUNK_VERSION);
+
 	(void)p;
-	reply_text(in, 200, "sunk " SUNK_VERSION "\n/healthz\n/readyz\n/readyz?verbose\n/metrics\n");
+	reply_text(in, 200, text);
 }
 
 static void show_health(struct pages *p, struct http_incoming *in)
