@@ -389,6 +389,7 @@ struct part *scheduler_part_new(void)
 	*s = (struct schedulerd) {
 		.part = { .name = "scheduler",
 		          .arg = s,
+		          .bell = true,
 		          .prepare = prepare,
 		          .start = start,
 		          .step = step,

@@ -122,9 +122,17 @@ struct slurm_port *daemon_slurm(const struct daemon *d)
 	return d->slurm;
 }
 
+static bool wants_bell(const struct daemon_program *p)
+{
+	for (size_t i = 0; i < p->n_parts; i++)
+		if (p->parts[i]->bell)
+			return !p->no_slurm;
+	return false;
+}
+
 static bool has_bell(const struct daemon *d)
 {
-	return !str_eq(d->s.doorbell_address, "none");
+	return wants_bell(d->program) && !str_eq(d->s.doorbell_address, "none");
 }
 
 const char *daemon_bell_host(const struct daemon *d)
@@ -389,7 +397,7 @@ static int open_slurm(struct daemon *d, struct err *err)
 {
 	const char *host = daemon_bell_host(d);
 	/* On loopback for loopback; else on all addresses, because what others call us need not be one of ours. */
-	const char *at = host && str_starts(host, "127.") ? host : "0.0.0.0";
+	const char *at = host && str_starts(host, "127.") ? host : host && strchr(host, ':') ? "::" : "0.0.0.0";
 	const struct slurm_options o = {
 		.pool = { .gate = kube_gate(d->kube),
 		          .conf = daemon_slurm_conf(d),
@@ -552,7 +560,7 @@ static int run(struct daemon *d)
 static void make_rows(struct daemon *d)
 {
 	struct arg own[SETTINGS_MAX];
-	size_t n_own = settings_rows(&d->s, own), n = n_own;
+	size_t n_own = settings_rows(&d->s, !d->program->no_slurm, wants_bell(d->program), own), n = n_own;
 
 	for (size_t i = 0; i < d->program->n_parts; i++)
 		n += d->program->parts[i]->n_rows;

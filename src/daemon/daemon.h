@@ -25,6 +25,7 @@ struct part {
 	void *arg;        /* of the functions below */
 	const struct arg *rows; /* its settings: read together with the daemon's own, and freed with them */
 	size_t n_rows;
+	bool bell; /* it submits jobs, and wants Slurm's doorbell */
 
 	/* The settings are in: completes and checks them. Nothing runs yet, and Kubernetes' configuration has been read. May be
 	 * NULL. */

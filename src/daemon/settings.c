@@ -2,7 +2,8 @@
 #include "daemon/settings.h"
 
 #include <assert.h>
-#include <string.h>
+
+#include "base/str.h"
 
 static const char *const levels[] = {
 	[LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_ERROR] = "error", NULL
@@ -11,8 +12,9 @@ static const char *const formats[] = { [LOG_TEXT] = "text", [LOG_JSON] = "json",
 
 #define NONE ((char *)"")
 
-size_t settings_rows(struct settings *s, struct arg rows[SETTINGS_MAX])
+size_t settings_rows(struct settings *s, bool slurm, bool bell, struct arg rows[SETTINGS_MAX])
 {
+	size_t n = 0;
 	const struct arg table[] = {
 		{ .flag = "config",
 		  .type = ARG_STRING,
@@ -162,6 +164,9 @@ size_t settings_rows(struct settings *s, struct arg rows[SETTINGS_MAX])
 		.retry_period = 2 * USEC_SEC,
 		.stop_timeout = 10 * USEC_SEC,
 	};
-	memcpy(rows, table, sizeof(table));
-	return ARRAY_LEN(table);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if ((slurm || !table[i].config || !str_starts(table[i].config, "slurm.")) &&
+		    (bell || !str_starts(table[i].flag, "doorbell-")))
+			rows[n++] = table[i];
+	return n;
 }

@@ -21,5 +21,6 @@ struct settings {
 	usec_t lease_duration, renew_deadline, retry_period, stop_timeout;
 };
 
-/* Defaults, and the rows that fill them. Returns how many. */
-size_t settings_rows(struct settings *s, struct arg rows[SETTINGS_MAX]);
+/* Defaults, and the rows that fill them: without those about Slurm, or about its doorbell, when nobody wants them. Returns how
+ * many. */
+size_t settings_rows(struct settings *s, bool slurm, bool bell, struct arg rows[SETTINGS_MAX]);

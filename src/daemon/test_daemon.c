@@ -121,6 +121,7 @@ static void tester_init(struct tester *t, int fd)
 		.fd = fd,
 		.part = { .name = "tester",
 		          .arg = t,
+		          .bell = true,
 		          .rows = t->rows,
 		          .n_rows = 1,
 		          .prepare = tester_prepare,
