@@ -13,7 +13,6 @@
 #include "lite/control/claims.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
-#include "policy/selector.h"
 #include "json/json.h"
 
 #define NO_PROVISIONER "kubernetes.io/no-provisioner"
@@ -161,16 +160,8 @@ static bool has_modes(yyjson_val *volume_modes, yyjson_val *claim_modes)
 	return true;
 }
 
-/* Can the node that the claim's consumer will be on reach it? */
-static bool is_reachable(struct controller *c, const struct subject *claim, struct item *volume)
-{
-	const struct vnode *n = str_empty(claim->node) ? NULL : view_get_node(c->control->view, claim->node);
-	_cleanup_free_ struct pv *pv = n && n->node ? view_decode(c->control->view, KUBE_VOLUMES, volume) : NULL;
-
-	return !pv || !pv->has_required || node_matches_terms(pv->required_nodes, pv->n_required_nodes, n->node);
-}
-
-static bool would_do(struct controller *c, const struct subject *claim, struct item *volume)
+/* Where it can be reached from does not count, as in Kubernetes: to choose by that is the scheduler's part. */
+static bool would_do(const struct subject *claim, const struct item *volume)
 {
 	_cleanup_doc_ yyjson_doc *doc = reg_read(volume);
 	yyjson_val *root = yyjson_doc_get_root(doc), *spec = json_get(root, "spec"), *ref = json_get(spec, "claimRef");
@@ -183,8 +174,7 @@ static bool would_do(struct controller *c, const struct subject *claim, struct i
 	return str_eq(str_or(json_str(json_get(spec, "storageClassName")), ""), str_or(claim->class, "")) &&
 	       has_modes(json_get(spec, "accessModes"), json_get(claim->spec, "accessModes")) &&
 	       amount(val_at(spec, "capacity", "storage")) >=
-	               amount(val_at(claim->spec, "resources", "requests", "storage")) &&
-	       is_reachable(c, claim, volume);
+	               amount(val_at(claim->spec, "resources", "requests", "storage"));
 }
 
 /* One that names the claim, or the first that would do; those that name it only when `named_only`. */
@@ -196,7 +186,7 @@ static struct item *find_volume(struct controller *c, const struct subject *clai
 		struct item *v = c->control->volumes->items[i];
 		bool named = strstr(v->text, "\"claimRef\":{") || str_eq(claim->volume, v->name);
 
-		if ((named || (!best && !named_only)) && would_do(c, claim, v)) {
+		if ((named || (!best && !named_only)) && would_do(claim, v)) {
 			best = v;
 			if (named)
 				break;
