@@ -948,13 +948,14 @@ static void must_not_end(void *arg, struct http_answer *a)
 static void test_done_may_start_the_next_call_and_cancel_others(void **state)
 {
 	_cleanup_fixture_ struct fixture f = with_peer(serve_text, SMALL_OK);
+	_cleanup_fixture_ struct fixture silent = with_peer(serve_text_and_hang, ""); /* never answers: it cannot end first */
 	struct chain c = { .f = &f, .left = 3 };
-	struct http_request q = get(f.url);
+	struct http_request q = get(f.url), other = get(silent.url);
 
 	(void)state;
 	c.own = http_start(f.client, &q, NULL, chain_done, &c);
 	wait_for(f.loop, &c.n_done, 1);
-	c.other = http_start(f.client, &q, NULL, must_not_end, NULL);
+	c.other = http_start(f.client, &other, NULL, must_not_end, NULL);
 	wait_for(f.loop, &c.n_done, 4);
 	loop_run_once(f.loop, 0);
 	assert_int_equal(c.n_done, 4);

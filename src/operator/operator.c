@@ -23,7 +23,6 @@
 #define BLOCKED_NAMES_MAX 5
 #define TAINTS_MAX 64
 #define NODES_PER_STEP 256
-#define ANNOTATION_BLOCKED_BY ANNOTATION_PREFIX "lock-blocked-by" /* on the NodeSet Pod, while it is so */
 
 /* One Node: as long as it exists or a NodeSet Pod is bound to it. */
 struct node_entry {
@@ -229,8 +228,8 @@ static void write_pod(struct operator *op, struct node_entry *e, const struct po
 	char epoch[24];
 	const struct pair annotations[] = { { LOCK_ANNOTATION, show ? lock_state_text(d->pod_state) : NULL },
 		                            { LOCK_FOR_ANNOTATION, show ? epoch : NULL },
-		                            { ANNOTATION_BLOCKED_BY, NULL } };
-	bool unblock = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_BLOCKED_BY) != NULL;
+		                            { ANNOTATION_LOCK_BLOCKED_BY, NULL } };
+	bool unblock = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY) != NULL;
 
 	snprintf(epoch, sizeof(epoch), "%" PRIu64, d->epoch);
 	change.annotations = annotations;
@@ -266,7 +265,7 @@ static bool tell_blocked(struct operator *op, struct node_entry *e, const struct
 {
 	usec_t now = now_of(op);
 	struct kube_change change;
-	struct pair annotation = { ANNOTATION_BLOCKED_BY, names };
+	struct pair annotation = { ANNOTATION_LOCK_BLOCKED_BY, names };
 
 	if (!n) {
 		e->blocked_since = 0;
@@ -279,7 +278,7 @@ static bool tell_blocked(struct operator *op, struct node_entry *e, const struct
 		return false;
 	}
 	tell(op, e, node, true, "LockBlocked", names);
-	if (str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_BLOCKED_BY), names))
+	if (str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY), names))
 		return false;
 	change = KUBE_CHANGE(pod_ref(pod));
 	change.annotations = &annotation;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 #include "base/str.h"
+#include "policy/nodeset.h"
 #include "syncer/extra.h"
 #include "syncer/inside.h"
+
+#define BLOCKED_BY_MAX 1024
 
 enum lock_level sync_hooks_level(const struct sync_entry *e)
 {
@@ -28,6 +31,20 @@ void sync_hooks_close(struct syncer *s, struct sync_entry *e, int status, const 
 		answer(s, LIST_ITEM(l, struct parked, link), status, json);
 }
 
+/* Names who was in the way, as far as the operator has said so on the Pod. */
+static void answer_too_late(struct syncer *s, struct parked *p, const struct pod *pod)
+{
+	const char *who = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY);
+	_cleanup_buf_ struct buf json = BUF(BLOCKED_BY_MAX + 128);
+
+	buf_printf(&json, "{\"error\":\"the node was not locked in time%s", who ? ": " : "");
+	for (const char *c = str_or(who, ""); *c && json.len < BLOCKED_BY_MAX; c++)
+		if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ')
+			buf_add_char(&json, *c);
+	buf_add_str(&json, "\"}");
+	answer(s, p, 504, buf_text(&json));
+}
+
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds)
 {
 	usec_t now = sync_now(s), next = USEC_NEVER;
@@ -43,7 +60,7 @@ void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *p
 			answer(s, p, 200,
 			       holds == LEVEL_STRICT ? "{\"lock\":\"locked_strict\"}" : "{\"lock\":\"locked\"}");
 		else if (now >= p->deadline)
-			answer(s, p, 504, "{\"error\":\"the node was not locked in time\"}");
+			answer_too_late(s, p, pod);
 		else
 			next = MIN_OF(next, p->deadline);
 	}
@@ -156,6 +173,10 @@ void syncer_hook(struct syncer *s, const struct syncer_ask *ask)
 		ask->reply(ask->arg, status, json);
 	} else if (ask->hook == SYNCER_PRE_HOOK)
 		pre_hook(s, e, ask);
-	else
+	else if (ask->hook == SYNCER_POST_HOOK) {
+		sync_count_hook(s, 200, 0);
+		feeds_nodes_soon(s);
+		ask->reply(ask->arg, 200, "{}");
+	} else
 		reboot(s, pod, ask);
 }

@@ -14,6 +14,7 @@ static const struct route {
 	enum syncer_hook hook;
 } table[] = {
 	{ "pre-hook", SYNCER_PRE_HOOK },
+	{ "post-hook", SYNCER_POST_HOOK },
 	{ "reboot", SYNCER_REBOOT },
 };
 static_assert(ARRAY_LEN(table) == SYNCER_HOOKS, "each hook has its route");

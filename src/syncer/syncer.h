@@ -53,7 +53,12 @@ bool syncer_ready(const struct syncer *s, struct err *ret_why); /* both sides ha
 void syncer_export(const struct syncer *s, struct buf *out);
 
 /* The hook API's calls (PRODUCT 3.6). Each is answered exactly once, at once or much later. */
-enum syncer_hook { SYNCER_PRE_HOOK, SYNCER_REBOOT, SYNCER_HOOKS };
+enum syncer_hook {
+	SYNCER_PRE_HOOK,
+	SYNCER_POST_HOOK, /* an epilog: a job has ended there, look */
+	SYNCER_REBOOT,
+	SYNCER_HOOKS,
+};
 struct syncer_ask {
 	enum syncer_hook hook;
 	const char *node; /* the Slurm node */

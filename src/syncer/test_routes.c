@@ -138,6 +138,7 @@ static void test_each_call_reaches_the_syncer_as_what_it_is(void **state)
 		{ "/v1/nodes/a-012-002/pre-hook", "{\"jobId\":7,\"strict\":true,\"more\":[]}", "a-012-002",
 		  SYNCER_PRE_HOOK, true },
 		{ "/v1/nodes/n%20%22x/pre-hook", " {}\n", "n \"x", SYNCER_PRE_HOOK, false },
+		{ "/v1/nodes/n1/post-hook", "{\"jobId\":7,\"strict\":false}", "n1", SYNCER_POST_HOOK, false },
 		{ "/v1/nodes/n2/reboot", NULL, "n2", SYNCER_REBOOT, false },
 	};
 	_cleanup_fixture_ struct fixture *f = fixture_new();
@@ -168,7 +169,7 @@ static void test_a_request_of_the_wrong_form_never_reaches_the_syncer(void **sta
 		{ "POST", "/v1/nodes/n1", TOKEN, NULL, 404 },
 		{ "POST", "/v1/nodes//pre-hook", TOKEN, NULL, 404 },
 		{ "POST", "/v1/nodes/a/b/pre-hook", TOKEN, NULL, 404 },
-		{ "POST", "/v1/nodes/n1/post-hook", TOKEN, NULL, 404 },
+		{ "POST", "/v1/nodes/n1/other-hook", TOKEN, NULL, 404 },
 		{ "GET", "/v1/nodes/n1/pre-hook", TOKEN, NULL, 405 },
 		{ "POST", "/v1/nodes/n1/pre-hook", TOKEN, "garbage", 400 },
 		{ "POST", "/v1/nodes/n1/pre-hook", TOKEN, "[true]", 400 },

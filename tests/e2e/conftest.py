@@ -2,6 +2,7 @@
 """A test that fails shows the logs of its world: of every directory in `worlds`. And worlds of tests that share one: one
 for a module, a namespace of its own for each test in it."""
 
+import os
 import pathlib
 import re
 import time
@@ -9,6 +10,8 @@ import time
 import lite_server
 import pytest
 from world import Space, World
+
+os.environ.setdefault("SUNK_PARTS", "scheduler")  # dev/up in tests starts more only where a test asks for it
 
 LINES = 40  # of each log
 LOGS = 12  # the ones that were written last
