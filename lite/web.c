@@ -22,6 +22,10 @@
 #include "base/log.h"
 #include "base/str.h"
 
+/* libmicrohttpd wants to run again at once as long as a client takes its time with a TLS handshake: that would be a core. So
+ * it gets a few runs, then a pause, which what arrives in the meantime ends. */
+#define EAGER_RUNS_MAX 8
+#define EAGER_PAUSE USEC_MSEC
 #define CONNECTION_MEMORY ((size_t)20 << 10) /* headers; libmicrohttpd clears it with every request */
 #define STREAM_BLOCK ((size_t)8 << 10)
 #define IDLE_TIMEOUT_S 300u
@@ -30,10 +34,10 @@
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 enum state {
-	READING,  /* the body */
-	HANDLED,  /* the handler has it */
+	READING, /* the body */
+	HANDLED, /* the handler has it */
 	ANSWERED, /* there is a response, not yet handed to libmicrohttpd */
-	SENT,     /* handed over */
+	SENT, /* handed over */
 };
 
 struct exchange {
@@ -67,6 +71,7 @@ struct web {
 	uint16_t port;
 	struct link exchanges, held;
 	size_t n_exchanges;
+	unsigned eager_runs; /* in a row, since anything else was waited for */
 	bool stopping;
 };
 
@@ -86,16 +91,22 @@ static void run(struct web *w)
 	MHD_run(w->daemon);
 	if (MHD_get_timeout64(w->daemon, &wait_ms) != MHD_YES)
 		loop_set_timer(w->timer, USEC_NEVER);
-	else if (wait_ms == 0)
+	else if (wait_ms == 0 && w->eager_runs++ < EAGER_RUNS_MAX)
 		want_run(w);
-	else
+	else if (wait_ms == 0) {
+		w->eager_runs = 0;
+		loop_set_timer(w->timer, usec_add(loop_now(w->loop), EAGER_PAUSE));
+	} else
 		loop_set_timer(w->timer, usec_add(loop_now(w->loop), (usec_t)wait_ms * USEC_MSEC));
 }
 
 static void epoll_ready(void *arg, uint32_t events)
 {
+	struct web *w = arg;
+
 	(void)events;
-	run(arg);
+	w->eager_runs = 0;
+	run(w);
 }
 
 static void timer_fired(void *arg)

@@ -2,8 +2,12 @@
 """Faults on command, and what survives when the process does not."""
 
 import json
+import os
+import pathlib
 import random
 import signal
+import socket
+import ssl
 import threading
 import time
 import urllib.error
@@ -147,6 +151,28 @@ def test_faults_also_hit_watches_to_come(lite):
     lite.fault("--clear")
     with open_watch(lite):
         pass
+
+
+# ---- clients ----
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_client_that_stalls_in_its_handshake_does_not_cost_a_core(lite):
+    hello = ssl.MemoryBIO()
+    tls = lite.context.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        tls.do_handshake()
+    with socket.create_connection(("127.0.0.1", int(lite.url.rsplit(":", 1)[1]))) as s:
+        s.sendall(hello.read())
+        assert s.recv(1)  # the server has answered, and waits now
+        before = cpu_seconds(lite.process.pid)
+        time.sleep(1)
+        assert cpu_seconds(lite.process.pid) - before < 0.5
+        assert lite.call("GET", "/readyz").text == "ok"
 
 
 # ---- restarts ----
