@@ -199,4 +199,6 @@ struct node_change {
 	uint32_t expect_reason_uid;
 	const char *expect_reason;
 	usec_t expect_reason_set;
+	bool expect_extra_is; /* check Extra too, or only: down or drained does not matter then */
+	const char *expect_extra; /* NULL = empty */
 };

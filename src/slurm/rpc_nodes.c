@@ -206,6 +206,10 @@ static const char *unexpected(const struct node_change *c, const struct snode *n
 {
 	bool drained = n->flags & NODEF_DRAIN;
 
+	if (c->expect_extra_is && !str_eq(str_or(n->extra, ""), str_or(c->expect_extra, "")))
+		return "Extra is another one now";
+	if (!c->expect)
+		return NULL;
 	if (n->state == NODE_DOWN)
 		return "the node is down";
 	if (drained != c->expect_drained)
@@ -271,7 +275,7 @@ void rpc_change_node(const struct slurm_request *rq, struct buf *out)
 		m.comment = text(c->comment);
 	if (c->what & NODE_CHANGE_FEATURES)
 		m.features = m.features_act = text(c->features);
-	if (c->expect && !check_expected(rq, out))
+	if ((c->expect || c->expect_extra_is) && !check_expected(rq, out))
 		return;
 	errno = 0;
 	rpc_done_or_fail(rq, slurm_update_node(&m), out);

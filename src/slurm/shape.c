@@ -179,11 +179,18 @@ static const struct field job_change_fields[] = {
 const struct shape shape_job_change = SHAPE(job_change, job_change_fields);
 
 static const struct field node_change_fields[] = {
-	F(node_change, what),           F(node_change, reason),
-	F(node_change, extra),          F(node_change, comment),
-	F(node_change, features),       F(node_change, expect),
-	F(node_change, expect_drained), F(node_change, expect_reason_uid),
-	F(node_change, expect_reason),  F(node_change, expect_reason_set),
+	F(node_change, what),
+	F(node_change, reason),
+	F(node_change, extra),
+	F(node_change, comment),
+	F(node_change, features),
+	F(node_change, expect),
+	F(node_change, expect_drained),
+	F(node_change, expect_reason_uid),
+	F(node_change, expect_reason),
+	F(node_change, expect_reason_set),
+	F(node_change, expect_extra_is),
+	F(node_change, expect_extra),
 };
 const struct shape shape_node_change = SHAPE(node_change, node_change_fields);
 
@@ -208,7 +215,7 @@ static_assert(SIZES_DIFFER ||
 static_assert(SIZES_DIFFER || (sizeof(struct snode) == 176 && sizeof(struct spartition) == 40), "node, partition");
 static_assert(SIZES_DIFFER || (sizeof(struct slurm_stats) == 128 && sizeof(struct slurm_rpc_stat) == 24), "stats");
 static_assert(SIZES_DIFFER || (sizeof(struct slurm_conf) == 72 && sizeof(struct job_spec) == 208), "conf, spec");
-static_assert(SIZES_DIFFER || (sizeof(struct job_change) == 48 && sizeof(struct node_change) == 64), "changes");
+static_assert(SIZES_DIFFER || (sizeof(struct job_change) == 48 && sizeof(struct node_change) == 80), "changes");
 
 const struct payload payloads[PAYLOADS] = {
 	{ &job_shape, &on_node_shape, offsetof(struct slurm_result, jobs), offsetof(struct job, on_nodes),

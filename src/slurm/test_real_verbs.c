@@ -220,6 +220,14 @@ static void test_a_person_wins_against_a_decision_from_older_news(void **state)
 	assert_false(r.nodes[0].flags & NODEF_DRAIN);
 	free(r.block);
 	real_expect(&real, ASK(.verb = SLURM_CHANGE_NODE, .node = "nowhere", .node_change = &drain), SLURM_GONE, 2018);
+	/* the same for Extra */
+	free(real_sh("scontrol update nodename=n1 extra=mine"));
+	conflict("n1", &(struct node_change) { .what = NODE_CHANGE_EXTRA, .extra = "{}", .expect_extra_is = true });
+	assert_node("n1", "Extra", "mine");
+	change_node("n1",
+	            &(struct node_change) {
+	                    .what = NODE_CHANGE_EXTRA, .extra = "", .expect_extra_is = true, .expect_extra = "mine" });
+	change_node("n1", &(struct node_change) { .what = NODE_CHANGE_EXTRA, .extra = "", .expect_extra_is = true });
 }
 
 static void test_extra_comment_and_features_of_a_node(void **state)

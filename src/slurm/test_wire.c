@@ -118,6 +118,8 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 		.expect_reason_uid = 12,
 		.expect_reason = "k8s: before",
 		.expect_reason_set = 77,
+		.expect_extra_is = true,
+		.expect_extra = "{1}",
 	};
 	struct slurm_request rq = { .verb = SLURM_CHANGE_JOB,
 		                    .job_id = 7,
@@ -150,6 +152,8 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 	assert_int_equal(out->node_change->expect_reason_uid, 12);
 	assert_string_equal(out->node_change->expect_reason, "k8s: before");
 	assert_int_equal(out->node_change->expect_reason_set, 77);
+	assert_true(out->node_change->expect_extra_is);
+	assert_string_equal(out->node_change->expect_extra, "{1}");
 }
 
 static void test_jobs_come_through_in_one_block(void **state)

@@ -171,6 +171,8 @@ static void look_words(struct syncer *s, struct sync_entry *e, const struct pod 
 		return;
 	}
 	e->words_not_before = usec_add(sync_now(s), SYNC_WORDS_PAUSE);
+	change.expect_extra_is = true; /* a person who writes it at the same moment keeps their words */
+	change.expect_extra = e->node->extra;
 	x = begin(s, e, DID_WORDS);
 	str_copy(x->text, sizeof(x->text), "Extra, Comment or features");
 	change_node(s, e, x, &change);
@@ -240,7 +242,10 @@ static void pod_written(void *arg, const struct kube_result *r)
 		break;
 	case KUBE_CONFLICT:
 	case KUBE_EXISTS:
-	case KUBE_NOT_FOUND: wait = MIN_OF(e->kube_tries++, 20u) * 20 * USEC_MSEC; break;
+	case KUBE_NOT_FOUND:
+		wait = MIN_OF(e->kube_tries, 20u) * 20 * USEC_MSEC;
+		e->kube_tries++;
+		break;
 	case KUBE_REFUSED:
 	case KUBE_FORBIDDEN:
 		log_error("Pod %s/%s: %s", s->o.ns, e->name, r->message);
@@ -248,7 +253,8 @@ static void pod_written(void *arg, const struct kube_result *r)
 		break;
 	case KUBE_BUDGET:
 	case KUBE_RETRY:
-		wait = MAX_OF(backoff_span(&s->rng, e->kube_tries++, RETRY_BASE, RETRY_MAX), r->retry_after);
+		wait = backoff_span(&s->rng, e->kube_tries++, RETRY_BASE, RETRY_MAX);
+		wait = MAX_OF(wait, r->retry_after);
 		break;
 	case KUBE_NOT_LEADER: wait = USEC_SEC; break;
 	}

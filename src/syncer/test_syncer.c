@@ -314,6 +314,21 @@ static void test_the_node_tells_of_its_pod(void **state)
 	assert_true(str_starts(node->extra, "{\"k8s\":{"));
 }
 
+static void writes_extra_first(struct world *world)
+{
+	world->meanwhile = NULL;
+	node->extra = "{\"rack\":\"b2\"}";
+}
+
+static void test_a_person_who_writes_extra_at_the_same_moment_keeps_their_words(void **state)
+{
+	(void)state;
+	w.meanwhile = writes_extra_first;
+	node->extra = "{\"rack\":\"a7\"}";
+	world_run(&w, A_WHILE);
+	assert_true(str_starts(node->extra, "{\"rack\":\"b2\",\"k8s\":{"));
+}
+
 static void test_features_come_and_go_with_the_pod(void **state)
 {
 	(void)state;
@@ -534,8 +549,8 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_new_pod_gets_everything_in_one_write), T(each_change_is_written_once),
           T(the_silence_after_an_undrain_is_not_told), T(a_pod_without_a_slurm_node_says_so),
           T(conflicts_are_tried_again_until_they_end), T(the_node_tells_of_its_pod),
-          T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
-          T(a_lock_of_before_is_not_taken_for_the_new_one), T(a_request_is_kept_until_slurm_was_asked_after_the_prolog),
-          T(prologs_that_cannot_be_served_are_told_why), T(without_leadership_nothing_is_done_and_prologs_ask_again),
-          T(a_reboot_needs_permission), T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody),
-          T(slurm_is_asked_no_more_than_it_can_bear))
+          T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words), T(features_come_and_go_with_the_pod),
+          T(a_prolog_waits_until_its_node_is_locked), T(a_lock_of_before_is_not_taken_for_the_new_one),
+          T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
+          T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),
+          T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody), T(slurm_is_asked_no_more_than_it_can_bear))

@@ -189,6 +189,8 @@ static int change_node(struct world *w, const char *name, const struct node_chan
 			n = &w->node[i].n;
 	if (!n)
 		return SLURM_GONE;
+	if (c->expect_extra_is && !str_eq(str_or(n->extra, ""), str_or(c->expect_extra, "")))
+		return SLURM_CONFLICT;
 	if (c->expect && (n->state == NODE_DOWN || !(n->flags & NODEF_DRAIN) == c->expect_drained))
 		return SLURM_CONFLICT;
 	if (c->expect && c->expect_drained &&
