@@ -31,6 +31,8 @@ struct effect {
 	char *node, *excluded, *rv;
 	usec_t began;
 	bool avoid;
+	void (*go)(struct effect *x); /* what comes once the job is surely the one that is meant */
+	int state; /* of the job, as it was when this was decided */
 	bool first; /* BIND: no other one may have come through before */
 };
 
@@ -431,27 +433,69 @@ static void released(void *arg, struct slurm_result *r)
 	cancel(x);
 }
 
+/* Slurm's cancels and changes take a number, and a controller that lost its state gives the same number to another Pod's job. So
+ * the job is looked at once more, right before: it must be the one that was decided on, in the state of then. */
+static void verified(void *arg, struct slurm_result *r)
+{
+	struct effect *x = arg;
+	struct scheduler *s = x->s;
+	struct known_job *j;
+
+	if (r->outcome == SLURM_OK && r->n)
+		jobs_learn(s, &r->jobs[0], r->asked);
+	j = jobs_get(s, x->job);
+	if (r->outcome == SLURM_GONE && j && j->entry == x->e && j->known_at <= r->asked)
+		jobs_forget(s, j);
+	if (r->outcome != SLURM_OK)
+		end(x, r->outcome == SLURM_GONE ? 0 : pause_of(x, 0));
+	else if (!j || j->entry != x->e || j->p.state != x->state || (j->p.flags & JOBF_COMPLETING))
+		end(x, 0);
+	else
+		x->go(x);
+}
+
+static void with_job(struct effect *x, void (*go)(struct effect *x))
+{
+	const struct known_job *j = jobs_get(x->s, x->job);
+
+	x->go = go;
+	x->state = j ? j->p.state : JOB_UNKNOWN;
+	x->s->o.slurm->ops->call(x->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = x->job }, verified, x);
+}
+
 static void change_job(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                        const struct job_change *change, slurm_done done, const char *excluded)
 {
 	struct effect *x = begin(s, e, pod, d->step, d->job);
 
-	x->avoid = d->avoid;
 	x->excluded = mem_strdup(excluded);
 	s->o.slurm->ops->call(
 	        s->o.slurm, &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = d->job, .job_change = change }, done, x);
 }
 
-static void release(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+static void mark_released(struct effect *x)
 {
 	struct extra_id id = { .mark = EXTRA_RELEASED };
 	char extra[EXTRA_MAX];
+	const char *name = strchr(x->e->key, '/') + 1;
 
-	str_copy(id.ns, sizeof(id.ns), pod->meta.ns);
-	str_copy(id.name, sizeof(id.name), pod->meta.name);
-	str_copy(id.uid, sizeof(id.uid), e->uid);
-	change_job(s, e, pod, d,
-	           &(struct job_change) { .what = JOB_CHANGE_EXTRA, .extra = extra_format(&id, extra) }, released, NULL);
+	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
+	str_copy(id.name, sizeof(id.name), name);
+	str_copy(id.uid, sizeof(id.uid), x->e->uid);
+	x->s->o.slurm->ops->call(x->s->o.slurm,
+	                         &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
+	                                                   .job_id = x->job,
+	                                                   .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
+	                                                                                        .extra = extra_format(&id, extra) } },
+	                         released, x);
+}
+
+static void release(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+{
+	struct effect *x = begin(s, e, pod, d->step, d->job);
+
+	x->avoid = d->avoid;
+	with_job(x, mark_released);
 }
 
 static void exclude(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -528,7 +572,7 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 	case STEP_CANCEL:
 		if (!pod)
 			count(s, COUNT_ORPHANS);
-		cancel(begin(s, e, pod, d->step, d->job));
+		with_job(begin(s, e, pod, d->step, d->job), cancel);
 		return true;
 	case STEP_DELETE:
 		ref = ref_of(pod);

@@ -179,11 +179,8 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 		ask->reply(ask->arg, 503, "{\"error\":\"not ready, or not the leader: ask again\"}");
 		return;
 	}
-	if (j && !str_eq(j->entry->uid, uid)) {
-		ask->reply(ask->arg, 403, "{\"error\":\"the token is another job's\"}");
-		return;
-	}
-	if (j && (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN)) {
+	/* A job that we know as another Pod's may be a new one of the same number: asked for again below. */
+	if (j && str_eq(j->entry->uid, uid) && (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN)) {
 		serve(s, j, ask, now_of(s));
 		return;
 	}

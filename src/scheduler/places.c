@@ -417,7 +417,8 @@ static void hold_change(struct hold_op *op, enum hold what, const struct snode *
 {
 	const struct node_change change = { .what = what == HOLD_DRAIN ? NODE_CHANGE_DRAIN : NODE_CHANGE_UNDRAIN,
 		                            .reason = what == HOLD_DRAIN ? DRAIN_REASON : NULL,
-		                            .expect = what == HOLD_LIFT || seen->state != NODE_DOWN,
+		                            .expect = true,
+		                            .expect_or_down = true, /* it comes back, and then nothing may start there */
 		                            .expect_drained = (seen->flags & NODEF_DRAIN) != 0,
 		                            .expect_reason = seen->reason,
 		                            .expect_reason_uid = seen->reason_uid,

@@ -210,7 +210,7 @@ static const char *unexpected(const struct node_change *c, const struct snode *n
 		return "Extra is another one now";
 	if (!c->expect)
 		return NULL;
-	if (n->state == NODE_DOWN)
+	if (n->state == NODE_DOWN && !c->expect_or_down)
 		return "the node is down";
 	if (drained != c->expect_drained)
 		return drained ? "the node is drained now" : "the node is no longer drained";

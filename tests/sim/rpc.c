@@ -201,7 +201,7 @@ static bool as_expected(const struct snode_state *n, const struct node_change *c
 {
 	if (!c->expect)
 		return true;
-	if (n->down || n->drained != c->expect_drained)
+	if ((n->down && !c->expect_or_down) || n->drained != c->expect_drained)
 		return false;
 	return !n->drained || (n->reason_uid == c->expect_reason_uid && n->reason_set == c->expect_reason_set &&
 	                       str_eq(n->reason, str_or(c->expect_reason, "")));
