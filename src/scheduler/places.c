@@ -46,7 +46,8 @@ struct places {
 	/* joined */
 	struct place *list;
 	size_t n_list;
-	bool stale; /* the list, and all that was worked out from it */
+	bool stale;    /* the list: it points into stores and blocks that changed */
+	bool outdated; /* what was worked out from it, too */
 	usec_t tell_at; /* when waiting Pods are told; USEC_NEVER = nothing to tell */
 	struct map shared;
 	struct feasible one; /* of the last Pod whose result is not shared */
@@ -56,7 +57,7 @@ struct places {
 
 static void pods_look_again(struct places *p)
 {
-	p->stale = true;
+	p->stale = p->outdated = true;
 	p->tell_at = MIN_OF(p->tell_at, usec_add(now_of(p->s), SPREAD));
 	wake(p->s);
 }
@@ -186,7 +187,9 @@ static void refresh(struct places *p)
 	if (!p->stale)
 		return;
 	p->stale = false;
-	forget_shared(p);
+	if (p->outdated)
+		forget_shared(p);
+	p->outdated = false;
 	p->list = mem_realloc_n(p->list, p->n_snodes + 1u, sizeof(*p->list));
 	p->n_list = 0;
 	for (uint32_t i = 0; i < p->n_snodes; i++)
