@@ -14,7 +14,7 @@ struct operatord {
 	struct part part;
 	struct arg rows[ROWS];
 	char *cluster;
-	struct operator *operator;
+	struct operator* operator;
 };
 
 static int prepare(void *arg, struct daemon *d, struct err *err)
@@ -30,12 +30,12 @@ static int start(void *arg, struct daemon *d, struct err *err)
 	struct operatord *o = arg;
 
 	(void)err;
-	o->operator = operator_new(&(struct operator_options) { .kube = daemon_kube(d),
-	                                                        .clock = daemon_clock(d),
-	                                                        .metrics = daemon_metrics(d),
-	                                                        .wake = part_wake,
-	                                                        .wake_arg = &o->part,
-	                                                        .cluster = str_empty(o->cluster) ? NULL : o->cluster });
+	o->operator= operator_new(&(struct operator_options) { .kube = daemon_kube(d),
+	                                                       .clock = daemon_clock(d),
+	                                                       .metrics = daemon_metrics(d),
+	                                                       .wake = part_wake,
+	                                                       .wake_arg = &o->part,
+	                                                       .cluster = str_empty(o->cluster) ? NULL : o->cluster });
 	return 0;
 }
 
@@ -76,13 +76,15 @@ struct part *operator_part_new(void)
 		          .done = done },
 		.cluster = (char *)"",
 	};
-	o->rows[0] = (struct arg) { .flag = "cluster",
-		                    .config = "operator.cluster",
-		                    .type = ARG_STRING,
-		                    .value = &o->cluster,
-		                    .unit = "NAME",
-		                    .help = "What the label sunk.coreweave.com/cluster of a Node says when its NodeSet Pod has "
-		                            "neither that label nor app.kubernetes.io/part-of." };
+	o->rows[0] = (struct arg) {
+		.flag = "cluster",
+		.config = "operator.cluster",
+		.type = ARG_STRING,
+		.value = &o->cluster,
+		.unit = "NAME",
+		.help = "What the label sunk.coreweave.com/cluster of a Node says when its NodeSet Pod has "
+		        "neither that label nor app.kubernetes.io/part-of."
+	};
 	o->part.rows = o->rows;
 	o->part.n_rows = ROWS;
 	return &o->part;
@@ -98,9 +100,11 @@ int verb_operator(int argc, char **argv)
 	_cleanup_(operator_part_freep) struct part *part = operator_part_new();
 	const struct daemon_program program = {
 		.name = "operator",
-		.about = "The operator: locks a Node before a Slurm job starts there and unlocks it afterwards, tells Nodes what "
+		.about = "The operator: locks a Node before a Slurm job starts there and unlocks it afterwards, tells "
+		         "Nodes what "
 		         "Slurm\n"
-		         "says of them, and the Pods that run slurmd what Kubernetes says of their Node. Runs until it is told "
+		         "says of them, and the Pods that run slurmd what Kubernetes says of their Node. Runs until it "
+		         "is told "
 		         "to end (SIGTERM).",
 		.parts = &part,
 		.n_parts = 1,

@@ -56,7 +56,8 @@ static int run_ping(const struct settings *s)
 		                                    .url = url,
 		                                    .token = token,
 		                                    .ca_file = str_empty(s->ca_file) ? NULL : s->ca_file,
-		                                    .deadline = clock_mono(clock_real()) + (s->timeout ? s->timeout : PING_TIMEOUT),
+		                                    .deadline = clock_mono(clock_real()) +
+		                                                (s->timeout ? s->timeout : PING_TIMEOUT),
 		                                    .retry = s->retry },
 		              &answer, &err);
 	if (token)
@@ -177,7 +178,8 @@ int main(int argc, char **argv)
 		  .type = ARG_DURATION,
 		  .value = &s.timeout,
 		  .max = 24 * USEC_HOUR,
-		  .help = "The call is over after this, whatever happens. 0: 5s for ping, 90s for prolog, 3s for epilog." },
+		  .help = "The call is over after this, whatever happens. 0: 5s for ping, 90s for prolog, 3s for "
+		          "epilog." },
 		{ .flag = "retry",
 		  .type = ARG_BOOL,
 		  .value = &s.retry,

@@ -75,13 +75,18 @@ static void drain(const char *node)
 		usleep(10000);
 	}
 	if (status)
-		fprintf(stderr, "sunk-hook prolog: node %s could not be drained with our reason; Slurm drains it with its own\n", node);
+		fprintf(stderr,
+		        "sunk-hook prolog: node %s could not be drained with our reason; Slurm drains it with its "
+		        "own\n",
+		        node);
 }
 
-static int ask(const struct prolog *p, const char *what, usec_t deadline, bool retry, struct hook_answer *answer, struct err *err)
+static int ask(const struct prolog *p, const char *what, usec_t deadline, bool retry, struct hook_answer *answer,
+               struct err *err)
 {
 	_cleanup_free_ char *url = str_printf("%s/v1/nodes/%s/%s", p->url, p->node, what);
-	_cleanup_free_ char *body = str_printf("{\"jobId\":%s,\"strict\":%s}", p->job, extra_is_placeholder(p->extra) ? "true" : "false");
+	_cleanup_free_ char *body =
+	        str_printf("{\"jobId\":%s,\"strict\":%s}", p->job, extra_is_placeholder(p->extra) ? "true" : "false");
 
 	return hook_call(&(struct hook_call) { .method = "POST",
 	                                       .url = url,
@@ -98,11 +103,14 @@ static bool environment_is_sane(const struct prolog *p, const char *verb)
 	int64_t job;
 
 	if (!node_name_is_sane(p->node)) {
-		fprintf(stderr, "sunk-hook %s: SLURMD_NODENAME is not set or is no name of a node: is this run by slurmd?\n", verb);
+		fprintf(stderr,
+		        "sunk-hook %s: SLURMD_NODENAME is not set or is no name of a node: is this run by slurmd?\n",
+		        verb);
 		return false;
 	}
 	if (!p->job || str_to_i64(p->job, 1, UINT32_MAX, &job) < 0) {
-		fprintf(stderr, "sunk-hook %s: SLURM_JOB_ID is not set or is no number: is this run by slurmd?\n", verb);
+		fprintf(stderr, "sunk-hook %s: SLURM_JOB_ID is not set or is no number: is this run by slurmd?\n",
+		        verb);
 		return false;
 	}
 	return true;

@@ -67,20 +67,21 @@ struct pod {
 	struct selector_term *required_nodes; /* any one term must hold; has_required tells an empty list from none */
 	struct toleration *tolerations;
 	struct container *containers, *init_containers;
-	struct container whole; /* spec.resources: what all containers have together; has nothing but requests and limits */
+	struct container
+	        whole; /* spec.resources: what all containers have together; has nothing but requests and limits */
 	struct amount *overhead;
 	struct volume_claim *volumes;
 	const char **gates; /* scheduling gates */
 	uint32_t n_node_selector, n_required_nodes, n_tolerations, n_containers, n_init_containers, n_overhead,
 	        n_volumes, n_gates;
-	int64_t grace_s;           /* terminationGracePeriodSeconds */
+	int64_t grace_s; /* terminationGracePeriodSeconds */
 	int64_t active_deadline_s; /* 0 = none */
 	int32_t priority;
 	int restart; /* enum restart_policy */
 	bool has_required, host_network, has_grace;
 	/* status */
 	int phase; /* enum pod_phase */
-	int qos;   /* enum qos_class */
+	int qos; /* enum qos_class */
 	struct condition *conditions; /* but for the kubelet's own steps: see kube/objects.c */
 	struct container_status *statuses, *init_statuses;
 	uint32_t n_conditions, n_statuses, n_init_statuses;

@@ -194,7 +194,7 @@ enum node_change_bit {
 struct node_change {
 	uint32_t what;
 	const char *reason, *extra, *comment, *features;
-	bool expect;         /* check what follows */
+	bool expect; /* check what follows */
 	bool expect_drained; /* the DRAIN flag; without it the three below do not matter */
 	bool expect_or_down; /* a node that is down is fine too; all else is checked as ever */
 	uint32_t expect_reason_uid;

@@ -948,7 +948,8 @@ static void must_not_end(void *arg, struct http_answer *a)
 static void test_done_may_start_the_next_call_and_cancel_others(void **state)
 {
 	_cleanup_fixture_ struct fixture f = with_peer(serve_text, SMALL_OK);
-	_cleanup_fixture_ struct fixture silent = with_peer(serve_text_and_hang, ""); /* never answers: it cannot end first */
+	_cleanup_fixture_ struct fixture silent =
+	        with_peer(serve_text_and_hang, ""); /* never answers: it cannot end first */
 	struct chain c = { .f = &f, .left = 3 };
 	struct http_request q = get(f.url), other = get(silent.url);
 

@@ -35,7 +35,8 @@ struct node_entry {
 	bool busy;
 };
 
-struct operator {
+struct operator
+{
 	struct operator_options o;
 	struct store *pods, *nodes;
 	struct map entries;
@@ -48,12 +49,12 @@ struct operator {
 	struct histogram *lock_seconds;
 };
 
-static usec_t now_of(const struct operator *op)
+static usec_t now_of(const struct operator* op)
 {
 	return clock_mono(op->o.clock);
 }
 
-static void mark(struct operator *op, const char *node, usec_t at)
+static void mark(struct operator* op, const char *node, usec_t at)
 {
 	struct node_entry *e = map_get(&op->entries, node);
 
@@ -67,7 +68,7 @@ static void mark(struct operator *op, const char *node, usec_t at)
 		op->o.wake(op->o.wake_arg);
 }
 
-static void entry_free(struct operator *op, struct node_entry *e)
+static void entry_free(struct operator* op, struct node_entry *e)
 {
 	map_remove(&op->entries, e->name);
 	free(e->name);
@@ -100,7 +101,7 @@ static void node_changed(void *arg, enum store_event event, const void *was, con
 /* ---- effects ---- */
 
 struct effect {
-	struct operator *op;
+	struct operator* op;
 	struct node_entry *e;
 	uint64_t term;
 	const char *what;
@@ -110,7 +111,7 @@ struct effect {
 static void answered(void *arg, const struct kube_result *r)
 {
 	struct effect *x = arg;
-	struct operator *op = x->op;
+	struct operator* op = x->op;
 	struct node_entry *e = x->e;
 	usec_t wait = 0;
 
@@ -127,8 +128,9 @@ static void answered(void *arg, const struct kube_result *r)
 	} else if (r->outcome == KUBE_NOT_LEADER) {
 		wait = USEC_SEC;
 	} else {
-		wait = r->outcome == KUBE_CONFLICT && e->tries == 0 ? 10 * USEC_MSEC
-		                                                    : backoff_span(&op->rng, e->tries, RETRY_BASE, RETRY_MAX);
+		wait = r->outcome == KUBE_CONFLICT && e->tries == 0
+		               ? 10 * USEC_MSEC
+		               : backoff_span(&op->rng, e->tries, RETRY_BASE, RETRY_MAX);
 		wait = MAX_OF(wait, r->retry_after);
 		e->tries += e->tries < 100;
 		if (op->retries)
@@ -145,7 +147,8 @@ static void answered(void *arg, const struct kube_result *r)
 	free(x);
 }
 
-static struct effect *begin(struct operator *op, struct node_entry *e, const char *what, const struct knode *node, const struct pod *pod)
+static struct effect *begin(struct operator* op, struct node_entry *e, const char *what, const struct knode *node,
+                            const struct pod *pod)
 {
 	struct effect *x = NEW(struct effect);
 
@@ -161,7 +164,10 @@ static struct effect *begin(struct operator *op, struct node_entry *e, const cha
 
 static struct kube_ref node_ref(const struct knode *n)
 {
-	return (struct kube_ref) { .kind = KUBE_NODES, .name = n->meta.name, .uid = n->meta.uid, .resource_version = n->meta.resource_version };
+	return (struct kube_ref) { .kind = KUBE_NODES,
+		                   .name = n->meta.name,
+		                   .uid = n->meta.uid,
+		                   .resource_version = n->meta.resource_version };
 }
 
 static struct kube_ref pod_ref(const struct pod *p)
@@ -173,18 +179,21 @@ static struct kube_ref pod_ref(const struct pod *p)
 		                   .resource_version = p->meta.resource_version };
 }
 
-static void tell(struct operator *op, struct node_entry *e, const struct knode *node, bool warning, const char *reason, const char *text)
+static void tell(struct operator* op, struct node_entry *e, const struct knode *node, bool warning, const char *reason,
+                 const char *text)
 {
 	uint64_t said = map_hash(reason) * 31u + map_hash(text);
 
 	if (e->said == said)
 		return;
 	e->said = said;
-	op->o.kube->ops->event(op->o.kube, &(struct kube_event) { .about = { .kind = KUBE_NODES, .name = node->meta.name, .uid = node->meta.uid },
-	                                                          .type = warning ? "Warning" : "Normal",
-	                                                          .reason = reason,
-	                                                          .action = "Locking",
-	                                                          .message = text });
+	op->o.kube->ops->event(
+	        op->o.kube,
+	        &(struct kube_event) { .about = { .kind = KUBE_NODES, .name = node->meta.name, .uid = node->meta.uid },
+	                               .type = warning ? "Warning" : "Normal",
+	                               .reason = reason,
+	                               .action = "Locking",
+	                               .message = text });
 }
 
 /* The Node's taints with ours, or without. The caller frees. */
@@ -197,12 +206,15 @@ static struct taint *taints_with(const struct knode *node, bool lock, usec_t now
 		if (!str_eq(node->taints[i].key, LOCK_TAINT_KEY))
 			t[n++] = node->taints[i];
 	if (lock)
-		t[n++] = (struct taint) { .key = LOCK_TAINT_KEY, .value = LOCK_TAINT_VALUE, .effect = EFFECT_NO_EXECUTE, .added = now };
+		t[n++] = (struct taint) {
+			.key = LOCK_TAINT_KEY, .value = LOCK_TAINT_VALUE, .effect = EFFECT_NO_EXECUTE, .added = now
+		};
 	*ret_n = n;
 	return t;
 }
 
-static void write_node(struct operator *op, struct node_entry *e, const struct knode *node, const struct lock_decision *d)
+static void write_node(struct operator* op, struct node_entry *e, const struct knode *node,
+                       const struct lock_decision *d)
 {
 	bool lock = d->step != LOCK_UNTAINT;
 	_cleanup_free_ struct taint *taints = NULL;
@@ -221,7 +233,7 @@ static void write_node(struct operator *op, struct node_entry *e, const struct k
 	op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, lock ? "lock" : "unlock", node, NULL));
 }
 
-static void write_pod(struct operator *op, struct node_entry *e, const struct pod *pod, const struct lock_decision *d)
+static void write_pod(struct operator* op, struct node_entry *e, const struct pod *pod, const struct lock_decision *d)
 {
 	bool show = d->step == LOCK_SHOW;
 	struct kube_change change = KUBE_CHANGE(pod_ref(pod));
@@ -240,7 +252,7 @@ static void write_pod(struct operator *op, struct node_entry *e, const struct po
 /* ---- the lock ---- */
 
 /* Counts those in the way, and names the first few. */
-static size_t find_blockers(struct operator *op, const char *node, enum lock_level level, struct buf *names)
+static size_t find_blockers(struct operator* op, const char *node, enum lock_level level, struct buf *names)
 {
 	struct store_cursor cursor = { 0 };
 	const struct pod *pod;
@@ -252,7 +264,8 @@ static size_t find_blockers(struct operator *op, const char *node, enum lock_lev
 		if (b == BLOCK_NOT)
 			continue;
 		if (n < BLOCKED_NAMES_MAX)
-			buf_printf(names, "%sPod %s/%s %s", n ? "; " : "", pod->meta.ns, pod->meta.name, blocker_text(b));
+			buf_printf(names, "%sPod %s/%s %s", n ? "; " : "", pod->meta.ns, pod->meta.name,
+			           blocker_text(b));
 		else if (n == BLOCKED_NAMES_MAX)
 			buf_add_str(names, "; and more");
 		n++;
@@ -261,7 +274,8 @@ static size_t find_blockers(struct operator *op, const char *node, enum lock_lev
 }
 
 /* Says who is in the way, once that takes a while: on the NodeSet Pod for the pre-hook's answer, as an event for people. */
-static bool tell_blocked(struct operator *op, struct node_entry *e, const struct knode *node, const struct pod *pod, size_t n, const char *names)
+static bool tell_blocked(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod,
+                         size_t n, const char *names)
 {
 	usec_t now = now_of(op);
 	struct kube_change change;
@@ -287,12 +301,13 @@ static bool tell_blocked(struct operator *op, struct node_entry *e, const struct
 	return true;
 }
 
-static void note_lock(struct operator *op, struct node_entry *e, const struct lock_view *v, const struct knode *node,
+static void note_lock(struct operator* op, struct node_entry *e, const struct lock_view *v, const struct knode *node,
                       const struct lock_decision *d)
 {
 	char text[128];
 
-	if (v->pod.request != LEVEL_NONE && v->pod.epoch != e->asked_epoch && !lock_satisfies(&v->pod, v->pod.request)) {
+	if (v->pod.request != LEVEL_NONE && v->pod.epoch != e->asked_epoch &&
+	    !lock_satisfies(&v->pod, v->pod.request)) {
 		e->asked_epoch = v->pod.epoch;
 		e->asked_at = now_of(op);
 	}
@@ -311,14 +326,15 @@ static void note_lock(struct operator *op, struct node_entry *e, const struct lo
 	if (d->step == LOCK_UNTAINT && op->unlocks)
 		*op->unlocks += 1;
 	if (d->step != LOCK_REST) {
-		snprintf(text, sizeof(text), "request %s, Pod %s, Node %s: step %d", str_or(lock_level_text(v->pod.request), "none"),
-		         lock_state_text(v->pod.state), lock_state_text(v->node.state), d->step);
+		snprintf(text, sizeof(text), "request %s, Pod %s, Node %s: step %d",
+		         str_or(lock_level_text(v->pod.request), "none"), lock_state_text(v->pod.state),
+		         lock_state_text(v->node.state), d->step);
 		log_debug("Node %s: %s", e->name, text);
 	}
 }
 
 /* True when something was written. */
-static bool lock(struct operator *op, struct node_entry *e, const struct knode *node, const struct pod *pod)
+static bool lock(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod)
 {
 	_cleanup_buf_ struct buf names = BUF(BLOCKED_TEXT_MAX);
 	struct lock_view v = { .pod_there = pod != NULL, .pods_are_fresh = store_synced(op->pods) };
@@ -340,13 +356,15 @@ static bool lock(struct operator *op, struct node_entry *e, const struct knode *
 	case LOCK_SHOW:
 	case LOCK_HIDE: write_pod(op, e, pod, &d); return true;
 	}
-	return pod && tell_blocked(op, e, node, pod, v.pod.state >= LOCK_LOCKED && lock_satisfies(&v.pod, v.pod.request) ? 0 : v.n_blockers,
-	                           buf_text(&names));
+	return pod &&
+	       tell_blocked(op, e, node, pod,
+	                    v.pod.state >= LOCK_LOCKED && lock_satisfies(&v.pod, v.pod.request) ? 0 : v.n_blockers,
+	                    buf_text(&names));
 }
 
 /* ---- mirrors ---- */
 
-static bool mirror(struct operator *op, struct node_entry *e, const struct knode *node, const struct pod *pod)
+static bool mirror(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod)
 {
 	struct node_mirror m;
 	struct pod_mirror p = { 0 };
@@ -358,7 +376,8 @@ static bool mirror(struct operator *op, struct node_entry *e, const struct knode
 		change = KUBE_CHANGE(pod_ref(pod));
 		change.annotations = p.annotations;
 		change.n_annotations = p.n_annotations;
-		op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, "tell the Pod of its Node", NULL, pod));
+		op->o.kube->ops->change(op->o.kube, &change, answered,
+		                        begin(op, e, "tell the Pod of its Node", NULL, pod));
 		return true;
 	}
 	mirror_to_node(node, pod, op->o.cluster, clock_wall(op->o.clock), &m);
@@ -375,20 +394,22 @@ static bool mirror(struct operator *op, struct node_entry *e, const struct knode
 	change.n_annotations = m.n_annotations;
 	change.conditions = m.conditions;
 	change.n_conditions = m.n_conditions;
-	op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, "tell the Node of its Slurm node", node, NULL));
+	op->o.kube->ops->change(op->o.kube, &change, answered,
+	                        begin(op, e, "tell the Node of its Slurm node", node, NULL));
 	return true;
 }
 
 /* ---- looking at one Node ---- */
 
 /* The Pod that runs slurmd there: of several (one is being replaced) the one that stays, then the older. */
-static const struct pod *nodeset_pod_on(const struct operator *op, const char *node)
+static const struct pod *nodeset_pod_on(const struct operator* op, const char *node)
 {
 	struct store_cursor cursor = { 0 };
 	const struct pod *pod, *best = NULL;
 
 	while ((pod = store_find(op->pods, POD_BY_NODE, node, &cursor))) {
-		if (!pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET) || pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED)
+		if (!pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET) || pod->phase == POD_SUCCEEDED ||
+		    pod->phase == POD_FAILED)
 			continue;
 		if (!best || (best->meta.deletion && !pod->meta.deletion) ||
 		    (!best->meta.deletion == !pod->meta.deletion && pod->meta.created < best->meta.created))
@@ -397,12 +418,13 @@ static const struct pod *nodeset_pod_on(const struct operator *op, const char *n
 	return best;
 }
 
-static bool is_settling(struct operator *op, struct node_entry *e, const struct knode *node, const struct pod *pod)
+static bool is_settling(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod)
 {
 	if (!e->settle_node && !e->settle_pod)
 		return false;
-	if (now_of(op) < e->settle_until && ((e->settle_node && node && str_eq(e->settle_node, node->meta.resource_version)) ||
-	                                     (e->settle_pod && pod && str_eq(e->settle_pod, pod->meta.resource_version)))) {
+	if (now_of(op) < e->settle_until &&
+	    ((e->settle_node && node && str_eq(e->settle_node, node->meta.resource_version)) ||
+	     (e->settle_pod && pod && str_eq(e->settle_pod, pod->meta.resource_version)))) {
 		mark(op, e->name, e->settle_until);
 		return true;
 	}
@@ -412,7 +434,7 @@ static bool is_settling(struct operator *op, struct node_entry *e, const struct 
 	return false;
 }
 
-static void look(struct operator *op, struct node_entry *e)
+static void look(struct operator* op, struct node_entry *e)
 {
 	const struct knode *node = store_get(op->nodes, NULL, e->name);
 	const struct pod *pod = nodeset_pod_on(op, e->name);
@@ -437,7 +459,7 @@ static void look(struct operator *op, struct node_entry *e)
 
 /* ---- */
 
-usec_t operator_step(struct operator *op)
+usec_t operator_step(struct operator* op)
 {
 	usec_t now = now_of(op);
 	unsigned n = 0;
@@ -457,7 +479,7 @@ usec_t operator_step(struct operator *op)
 	return dirty_next(&op->dirty);
 }
 
-void operator_leading(struct operator *op, bool leading)
+void operator_leading(struct operator* op, bool leading)
 {
 	struct node_entry *e;
 	size_t i = 0;
@@ -472,7 +494,7 @@ void operator_leading(struct operator *op, bool leading)
 		op->o.wake(op->o.wake_arg);
 }
 
-bool operator_ready(const struct operator *op, struct err *ret_why)
+bool operator_ready(const struct operator* op, struct err *ret_why)
 {
 	if (store_synced(op->pods) && store_synced(op->nodes))
 		return true;
@@ -480,7 +502,7 @@ bool operator_ready(const struct operator *op, struct err *ret_why)
 	return false;
 }
 
-static void numbers(struct operator *op)
+static void numbers(struct operator* op)
 {
 	static const double bounds[] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60 };
 	struct metrics *m = op->o.metrics;
@@ -490,15 +512,17 @@ static void numbers(struct operator *op)
 	op->writes = metrics_counter(m, "sunk_operator_writes_total", "Writes to Nodes and NodeSet Pods.", NULL);
 	op->locks = metrics_counter(m, "sunk_operator_locks_total", "Nodes locked for Slurm.", NULL);
 	op->unlocks = metrics_counter(m, "sunk_operator_unlocks_total", "Nodes unlocked.", NULL);
-	op->restored = metrics_counter(m, "sunk_operator_locks_restored_total", "Locks that someone had removed by hand.", NULL);
+	op->restored = metrics_counter(m, "sunk_operator_locks_restored_total",
+	                               "Locks that someone had removed by hand.", NULL);
 	op->retries = metrics_counter(m, "sunk_operator_retries_total", "Writes that had to be tried again.", NULL);
-	op->lock_seconds = metrics_histogram(m, "sunk_operator_lock_seconds", "From seeing a request to the Pod saying locked.", NULL, bounds,
-	                                     ARRAY_LEN(bounds));
+	op->lock_seconds =
+	        metrics_histogram(m, "sunk_operator_lock_seconds", "From seeing a request to the Pod saying locked.",
+	                          NULL, bounds, ARRAY_LEN(bounds));
 }
 
-struct operator *operator_new(const struct operator_options *o)
+struct operator* operator_new(const struct operator_options *o)
 {
-	struct operator *op = NEW(struct operator);
+	struct operator* op = NEW(struct operator);
 
 	op->o = *o;
 	op->rng = rng_from_kernel();
@@ -510,7 +534,7 @@ struct operator *operator_new(const struct operator_options *o)
 	return op;
 }
 
-void operator_free(struct operator *op)
+void operator_free(struct operator* op)
 {
 	struct node_entry *e;
 	size_t i = 0;

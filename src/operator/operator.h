@@ -20,10 +20,10 @@ struct operator_options {
 	const char *cluster; /* label cluster of Nodes whose Pod does not say; may be NULL */
 };
 
-struct operator *operator_new(const struct operator_options *o);
-void operator_free(struct operator *op);
+struct operator* operator_new(const struct operator_options *o);
+void operator_free(struct operator* op);
 DEFINE_FREEP(struct operator, operator_free)
 
-usec_t operator_step(struct operator *op); /* returns when it wants to be called again at the latest */
-void operator_leading(struct operator *op, bool leading);
-bool operator_ready(const struct operator *op, struct err *ret_why);
+usec_t operator_step(struct operator* op); /* returns when it wants to be called again at the latest */
+void operator_leading(struct operator* op, bool leading);
+bool operator_ready(const struct operator* op, struct err *ret_why);

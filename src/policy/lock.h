@@ -33,7 +33,8 @@ enum lock_level { LEVEL_NONE, LEVEL_NORMAL, LEVEL_STRICT };
 enum lock_state { LOCK_FALSE, LOCK_PENDING, LOCK_LOCKED, LOCK_LOCKED_STRICT };
 
 const char *lock_level_text(enum lock_level level); /* "normal", "strict"; NULL for NONE */
-enum lock_level lock_level_of(const char *text);    /* what is unknown counts as strict: the safe side; NULL and "" as NONE */
+enum lock_level lock_level_of(
+        const char *text);    /* what is unknown counts as strict: the safe side; NULL and "" as NONE */
 const char *lock_state_text(enum lock_state state);
 enum lock_state lock_state_of(const char *text);    /* NULL and what is unknown count as false */
 

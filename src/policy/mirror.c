@@ -10,7 +10,8 @@
 #define LABEL_PART_OF "app.kubernetes.io/part-of"
 #define KUBE_DRAIN_PREFIX "k8s:"
 
-static void want_pair(struct pair *list, int *n, const struct pair *have, uint32_t n_have, const char *key, const char *value)
+static void want_pair(struct pair *list, int *n, const struct pair *have, uint32_t n_have, const char *key,
+                      const char *value)
 {
 	if (!str_eq(pair_get(have, n_have, key), value))
 		list[(*n)++] = (struct pair) { key, value };
@@ -31,7 +32,8 @@ static void want_condition(const struct knode *node, const struct condition *wan
 	m->conditions[m->n_conditions++] = c;
 }
 
-static void mirror_condition(const struct knode *node, const struct pod *pod, const char *type, usec_t now, struct node_mirror *m)
+static void mirror_condition(const struct knode *node, const struct pod *pod, const char *type, usec_t now,
+                             struct node_mirror *m)
 {
 	const struct condition *from = pod ? condition_get(pod->conditions, pod->n_conditions, type) : NULL;
 
@@ -50,7 +52,9 @@ static void mirror_condition(const struct knode *node, const struct pod *pod, co
 static void mirror_cordon(const struct knode *node, const struct pod *pod, usec_t now, struct node_mirror *m)
 {
 	const struct condition *drain = pod ? condition_get(pod->conditions, pod->n_conditions, CONDITION_DRAIN) : NULL;
-	struct condition want = { .type = CONDITION_CORDON, .status = COND_FALSE, .reason = "NotDrained", .message = "" };
+	struct condition want = {
+		.type = CONDITION_CORDON, .status = COND_FALSE, .reason = "NotDrained", .message = ""
+	};
 
 	if (!drain || drain->status == COND_UNKNOWN) {
 		if (!pod && !condition_get(node->conditions, node->n_conditions, CONDITION_CORDON))
@@ -68,7 +72,8 @@ static void mirror_cordon(const struct knode *node, const struct pod *pod, usec_
 	want_condition(node, &want, now, m);
 }
 
-void mirror_to_node(const struct knode *node, const struct pod *pod, const char *cluster, usec_t now, struct node_mirror *ret)
+void mirror_to_node(const struct knode *node, const struct pod *pod, const char *cluster, usec_t now,
+                    struct node_mirror *ret)
 {
 	const struct pair *labels = node->meta.labels;
 	uint32_t n = node->meta.n_labels;
@@ -88,8 +93,8 @@ void mirror_to_node(const struct knode *node, const struct pod *pod, const char 
 	want_pair(ret->labels, &ret->n_labels, labels, n, LABEL_NAMESPACE, pod ? pod->meta.ns : NULL);
 	want_pair(ret->labels, &ret->n_labels, labels, n, LABEL_POD, pod ? pod->meta.name : NULL);
 	want_pair(ret->labels, &ret->n_labels, labels, n, LABEL_CLUSTER, part_of);
-	want_pair(ret->annotations, &ret->n_annotations, node->meta.annotations, node->meta.n_annotations, ANNOTATION_NODE_DRAIN,
-	          drain && drain->status == COND_TRUE ? str_or(drain->message, "") : NULL);
+	want_pair(ret->annotations, &ret->n_annotations, node->meta.annotations, node->meta.n_annotations,
+	          ANNOTATION_NODE_DRAIN, drain && drain->status == COND_TRUE ? str_or(drain->message, "") : NULL);
 	mirror_condition(node, pod, CONDITION_DRAIN, now, ret);
 	mirror_condition(node, pod, CONDITION_RUNNING, now, ret);
 	mirror_condition(node, pod, CONDITION_NOT_RESPONDING, now, ret);
@@ -103,5 +108,6 @@ void mirror_to_pod(const struct pod *pod, const struct knode *node, struct pod_m
 	*ret = (struct pod_mirror) { 0 };
 	if (node->unschedulable)
 		why = str_or(pair_get(node->meta.annotations, node->meta.n_annotations, ANNOTATION_CORDON_REASON), "");
-	want_pair(ret->annotations, &ret->n_annotations, pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_CORDON, why);
+	want_pair(ret->annotations, &ret->n_annotations, pod->meta.annotations, pod->meta.n_annotations,
+	          ANNOTATION_CORDON, why);
 }

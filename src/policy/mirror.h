@@ -26,7 +26,8 @@ struct node_mirror { /* texts point into Node and Pod */
 };
 
 /* pod: the NodeSet Pod on it, NULL = none. cluster: the Slurm cluster's name when the Pod does not say; may be NULL. */
-void mirror_to_node(const struct knode *node, const struct pod *pod, const char *cluster, usec_t now, struct node_mirror *ret);
+void mirror_to_node(const struct knode *node, const struct pod *pod, const char *cluster, usec_t now,
+                    struct node_mirror *ret);
 
 struct pod_mirror {
 	struct pair annotations[MIRROR_ANNOTATIONS];

@@ -12,7 +12,8 @@
 #define ANNOTATION_CORDON ANNOTATION_PREFIX "cordon" /* present: the Node is cordoned; the value says why */
 #define ANNOTATION_PENDING_DELETION ANNOTATION_PREFIX "pending-deletion" /* present: drained first, deleted when idle */
 #define ANNOTATION_LOCK ANNOTATION_PREFIX "lock" /* "false", "pending", "locked", "locked_strict" */
-#define ANNOTATION_LOCK_BLOCKED_BY ANNOTATION_PREFIX "lock-blocked-by" /* who keeps it from being locked, while that is so */
+#define ANNOTATION_LOCK_BLOCKED_BY                                                                                     \
+	ANNOTATION_PREFIX "lock-blocked-by" /* who keeps it from being locked, while that is so */
 #define ANNOTATION_FEATURES ANNOTATION_PREFIX "features" /* features of the Slurm node, separated by commas */
 
 /* Written by the syncer. */

@@ -8,10 +8,17 @@
 #include "policy/annotations.h"
 
 static const char *const step_names[] = {
-	[STEP_REST] = "rest",       [STEP_LIST_JOBS] = "list-jobs", [STEP_PLACE] = "place",
-	[STEP_SUBMIT] = "submit",   [STEP_ADOPT] = "adopt",         [STEP_EXCLUDE] = "exclude",
-	[STEP_SELECT_NODE] = "select-node", [STEP_BIND] = "bind",   [STEP_RELEASE] = "release",
-	[STEP_CANCEL] = "cancel",   [STEP_DELETE] = "delete",
+	[STEP_REST] = "rest",
+	[STEP_LIST_JOBS] = "list-jobs",
+	[STEP_PLACE] = "place",
+	[STEP_SUBMIT] = "submit",
+	[STEP_ADOPT] = "adopt",
+	[STEP_EXCLUDE] = "exclude",
+	[STEP_SELECT_NODE] = "select-node",
+	[STEP_BIND] = "bind",
+	[STEP_RELEASE] = "release",
+	[STEP_CANCEL] = "cancel",
+	[STEP_DELETE] = "delete",
 };
 _Static_assert(ARRAY_LEN(step_names) == STEPS, "every step has a name");
 
@@ -45,7 +52,8 @@ bool job_holds_node(const struct placeholder_job *j)
 bool job_has_started(const struct placeholder_job *j)
 {
 	return j->state == JOB_RUNNING && !job_is_ending(j) &&
-	       ((j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts) || j->hook_restarts == (int64_t)j->restarts);
+	       ((j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts) ||
+	        j->hook_restarts == (int64_t)j->restarts);
 }
 
 /* How far a job is: of two that are alive for one Pod the further one stays. */
@@ -82,7 +90,8 @@ const struct placeholder_job *placeholder_job_of(const struct placeholder_view *
 
 		if (!best)
 			better = true;
-		else if (job_is_over(j) && job_is_over(best)) /* the latest that we did not end ourselves tells how it ended */
+		else if (job_is_over(j) &&
+		         job_is_over(best)) /* the latest that we did not end ourselves tells how it ended */
 			better = j->mark != EXTRA_RELEASED || best->mark == EXTRA_RELEASED;
 		else if (job_is_elsewhere(v->pod, j) != job_is_elsewhere(v->pod, best))
 			better = !job_is_elsewhere(v->pod, j) && !job_is_over(j);
@@ -157,15 +166,13 @@ static void tell_end(const struct placeholder_job *j, const char *and_so, struct
 	switch (j->state) {
 	case JOB_PREEMPTED:
 		if (j->preemptor)
-			event(d, true, "Preempted", "Preempted by Slurm job %s: job %u had to make room; %s", j->preemptor,
-			      j->id, and_so);
+			event(d, true, "Preempted", "Preempted by Slurm job %s: job %u had to make room; %s",
+			      j->preemptor, j->id, and_so);
 		else
 			event(d, true, "Preempted", "Slurm preempted job %u; %s", j->id, and_so);
 		return;
 	case JOB_TIMEOUT:
-	case JOB_DEADLINE:
-		event(d, true, "TimedOut", "Slurm job %u reached its time limit; %s", j->id, and_so);
-		return;
+	case JOB_DEADLINE: event(d, true, "TimedOut", "Slurm job %u reached its time limit; %s", j->id, and_so); return;
 	case JOB_CANCELLED:
 		if (j->launch_failed)
 			event(d, true, "LaunchFailed", "Slurm job %u could not be started on %s (%s); %s", j->id,
@@ -292,8 +299,8 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 			j = NULL; /* and so lost, below */
 		else {
 			release(v, j, d);
-			event(d, true, "WrongNode", "Slurm job %u runs on %s, but the Pod is on Node %s", j->id, str_or(j->node, "?"),
-			      pod->node_name);
+			event(d, true, "WrongNode", "Slurm job %u runs on %s, but the Pod is on Node %s", j->id,
+			      str_or(j->node, "?"), pod->node_name);
 			return;
 		}
 	}
@@ -306,7 +313,8 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 		if (j)
 			tell_end(j, "the Pod has no allocation any more and is deleted", d);
 		else
-			event(d, true, "JobLost", "Slurm does not know job %s any more: the Pod has no allocation and is deleted",
+			event(d, true, "JobLost",
+			      "Slurm does not know job %s any more: the Pod has no allocation and is deleted",
 			      str_or(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID), "?"));
 		delete_pod(v, d);
 		return;
@@ -353,7 +361,8 @@ static usec_t again_after(const struct placeholder_view *v, const struct placeho
 /* All of its jobs are over, and the Pod has never run: again, or is that what someone wanted? */
 static bool decide_ended_early(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
 {
-	bool meant = !j->launch_failed && (j->state == JOB_CANCELLED || j->state == JOB_TIMEOUT || j->state == JOB_DEADLINE);
+	bool meant =
+	        !j->launch_failed && (j->state == JOB_CANCELLED || j->state == JOB_TIMEOUT || j->state == JOB_DEADLINE);
 	usec_t again;
 
 	if (j->mark == EXTRA_RELEASED)
@@ -367,7 +376,8 @@ static bool decide_ended_early(const struct placeholder_view *v, const struct pl
 	if (v->now >= again)
 		return false;
 	tell_end(j, "the Pod is submitted again", d);
-	unscheduled(d, "Unschedulable", "Slurm job %u ended before the Pod could run; it is submitted again soon", j->id);
+	unscheduled(d, "Unschedulable", "Slurm job %u ended before the Pod could run; it is submitted again soon",
+	            j->id);
 	rest(d, again);
 	return true;
 }
@@ -436,8 +446,8 @@ static void decide_place(const struct placeholder_view *v, const struct placehol
 		break;
 	case PLACE_BAD: break;
 	}
-	event(d, true, "NodeRefused", "Slurm chose %s for job %u, where the Pod cannot run: %s; trying again", str_or(j->node, "?"),
-	      j->id, why);
+	event(d, true, "NodeRefused", "Slurm chose %s for job %u, where the Pod cannot run: %s; trying again",
+	      str_or(j->node, "?"), j->id, why);
 	release(v, j, d);
 	d->avoid = true;
 }
@@ -477,7 +487,8 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 	}
 	if (j->state == JOB_SUSPENDED) {
 		release(v, j, d);
-		event(d, true, "Suspended", "Slurm job %u was suspended, which a Pod cannot follow; trying again", j->id);
+		event(d, true, "Suspended", "Slurm job %u was suspended, which a Pod cannot follow; trying again",
+		      j->id);
 		return;
 	}
 	if (v->terminate) { /* Slurm is about to end it: its state will say how */

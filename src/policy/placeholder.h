@@ -23,9 +23,10 @@
 #include "policy/problems.h"
 #include "policy/rules.h"
 
-#define PLACEHOLDER_UNSEEN (15 * USEC_SEC)   /* a job without a Pod that we never saw: our view may be the older one */
-#define PLACEHOLDER_LINGER (10 * USEC_SEC)   /* the script learns that its Pod is over and ends by itself; then we do it */
-#define PLACEHOLDER_AGAIN (2 * USEC_SEC)     /* first pause before a job that ended too early is made anew; doubles */
+#define PLACEHOLDER_UNSEEN (15 * USEC_SEC) /* a job without a Pod that we never saw: our view may be the older one */
+#define PLACEHOLDER_LINGER                                                                                             \
+	(10 * USEC_SEC) /* the script learns that its Pod is over and ends by itself; then we do it */
+#define PLACEHOLDER_AGAIN (2 * USEC_SEC) /* first pause before a job that ended too early is made anew; doubles */
 #define PLACEHOLDER_AGAIN_MAX (5 * USEC_MINUTE)
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
 #define PLACEHOLDER_MARK (3 * USEC_SEC) /* the script writes its mark right after it told the hook */
@@ -35,79 +36,80 @@
 /* A job of this Pod (its uid is in the job's extra). */
 struct placeholder_job {
 	uint32_t id;
-	int state;      /* enum job_state */
+	int state; /* enum job_state */
 	uint32_t flags; /* enum job_flag */
 	uint32_t restarts;
 	enum extra_mark mark;
 	uint32_t mark_restarts;
-	int64_t hook_restarts;      /* the run in which the hook was told "started"; -1 = it was not */
-	bool launch_failed;         /* it ended because it could not be started (prolog) */
-	bool excluded_is_current;   /* its exclude list is what we want it to be */
-	const char *node;           /* Slurm node; NULL = none */
-	const char *kube_node;      /* the Kubernetes Node of that; NULL = not known */
-	const char *reason;         /* Slurm's words for why it waits, or how it ended */
-	const char *preemptor;      /* the job that took its place, "4711 (train of alice)"; NULL = not known */
-	usec_t over_since;          /* monotonic, when we first saw that it is over; 0 = it is not */
-	usec_t hook_since;          /* monotonic, when the hook was told "started"; 0 = it was not */
+	int64_t hook_restarts; /* the run in which the hook was told "started"; -1 = it was not */
+	bool launch_failed; /* it ended because it could not be started (prolog) */
+	bool excluded_is_current; /* its exclude list is what we want it to be */
+	const char *node; /* Slurm node; NULL = none */
+	const char *kube_node; /* the Kubernetes Node of that; NULL = not known */
+	const char *reason; /* Slurm's words for why it waits, or how it ended */
+	const char *preemptor; /* the job that took its place, "4711 (train of alice)"; NULL = not known */
+	usec_t over_since; /* monotonic, when we first saw that it is over; 0 = it is not */
+	usec_t hook_since; /* monotonic, when the hook was told "started"; 0 = it was not */
 };
 
 enum placing { /* just before binding; looked up only when asked for with need_place */
-	PLACE_UNKNOWN,
-	PLACE_OK,
-	PLACE_BAD,         /* place_why: end the job, try elsewhere */
-	PLACE_WAIT,        /* place_why: a volume is being made */
-	PLACE_SELECT_NODE, /* a claim must get the node's name */
+	       PLACE_UNKNOWN,
+	       PLACE_OK,
+	       PLACE_BAD, /* place_why: end the job, try elsewhere */
+	       PLACE_WAIT, /* place_why: a volume is being made */
+	       PLACE_SELECT_NODE, /* a claim must get the node's name */
 };
 
 struct placeholder_view {
-	const struct pod *pod;  /* NULL = there is none with this uid */
-	bool pod_was_seen;      /* it was there since we began to look */
-	bool in_scope;          /* it is ours by scheduler name and namespace */
-	usec_t pod_since;       /* monotonic: since when it is gone (no pod) or over (phase); 0 = neither */
+	const struct pod *pod; /* NULL = there is none with this uid */
+	bool pod_was_seen; /* it was there since we began to look */
+	bool in_scope; /* it is ours by scheduler name and namespace */
+	usec_t pod_since; /* monotonic: since when it is gone (no pod) or over (phase); 0 = neither */
 	const struct placeholder_job *jobs; /* in order of the id */
 	uint32_t n_jobs;
-	bool jobs_known;        /* the jobs above are all there are, as of after the last lost answer */
-	bool terminate;         /* the script said that it is being ended */
-	bool script_listens;    /* it is parked and will be told */
-	bool bind_unsure;       /* the Pod's node is the one we asked for, but the answer was lost */
+	bool jobs_known; /* the jobs above are all there are, as of after the last lost answer */
+	bool terminate; /* the script said that it is being ended */
+	bool script_listens; /* it is parked and will be told */
+	bool bind_unsure; /* the Pod's node is the one we asked for, but the answer was lost */
 	const struct problems *problems; /* of validation; NULL = none */
 	const struct feasible *feasible; /* NULL = the nodes are not known yet */
-	const char *waits_for;  /* a volume that must be there before a node is chosen; NULL = none */
+	const char *waits_for; /* a volume that must be there before a node is chosen; NULL = none */
 	enum placing placing;
 	const char *place_why;
-	usec_t placing_since;   /* monotonic, of PLACE_WAIT */
-	const char *refused;    /* what Slurm said to the last submission; NULL = nothing */
-	usec_t refused_until;   /* monotonic: not again before */
+	usec_t placing_since; /* monotonic, of PLACE_WAIT */
+	const char *refused; /* what Slurm said to the last submission; NULL = nothing */
+	usec_t refused_until; /* monotonic: not again before */
 	const struct rules *rules;
-	usec_t now;             /* monotonic */
+	usec_t now; /* monotonic */
 };
 
 enum step {
-	STEP_REST,        /* nothing; `again` may say when to look again */
-	STEP_LIST_JOBS,   /* load all jobs, then ask again */
-	STEP_PLACE,       /* look whether the Pod fits on the node of job `job`, then ask again */
+	STEP_REST, /* nothing; `again` may say when to look again */
+	STEP_LIST_JOBS, /* load all jobs, then ask again */
+	STEP_PLACE, /* look whether the Pod fits on the node of job `job`, then ask again */
 	STEP_SUBMIT,
-	STEP_ADOPT,       /* write job-id, toleration and deadline on the Pod */
-	STEP_EXCLUDE,     /* give job `job` the exclude list of the view */
+	STEP_ADOPT, /* write job-id, toleration and deadline on the Pod */
+	STEP_EXCLUDE, /* give job `job` the exclude list of the view */
 	STEP_SELECT_NODE, /* give the waiting claim the node's name */
-	STEP_BIND,        /* to job `job`'s node */
-	STEP_RELEASE,     /* mark job `job` as given up by us, then cancel it */
-	STEP_CANCEL,      /* cancel job `job` */
-	STEP_DELETE,      /* delete the Pod, with its own grace */
+	STEP_BIND, /* to job `job`'s node */
+	STEP_RELEASE, /* mark job `job` as given up by us, then cancel it */
+	STEP_CANCEL, /* cancel job `job` */
+	STEP_DELETE, /* delete the Pod, with its own grace */
 	STEPS,
 };
 
 struct decision {
 	enum step step;
-	uint32_t job;   /* id */
-	usec_t again;   /* monotonic, USEC_NEVER = only when something changes */
-	bool lost;      /* the Pod holds resources that Slurm does not know of */
-	bool avoid;     /* RELEASE: the node was no good; not there again for a while */
-	bool patient;   /* the condition may wait a moment: often the next step comes at once */
-	bool warning;   /* of the event */
+	uint32_t job; /* id */
+	usec_t again; /* monotonic, USEC_NEVER = only when something changes */
+	bool lost; /* the Pod holds resources that Slurm does not know of */
+	bool avoid; /* RELEASE: the node was no good; not there again for a while */
+	bool patient; /* the condition may wait a moment: often the next step comes at once */
+	bool warning; /* of the event */
 	const char *event; /* its reason, "Submitted"; NULL = none */
 	char event_text[DECISION_TEXT_MAX];
-	const char *unscheduled; /* reason for PodScheduled=False: "Unschedulable", "ValidationFailed"; NULL = leave it */
+	const char
+	        *unscheduled; /* reason for PodScheduled=False: "Unschedulable", "ValidationFailed"; NULL = leave it */
 	char unscheduled_text[DECISION_TEXT_MAX];
 };
 

@@ -9,6 +9,7 @@
 #define ASKS(level, n) .request = (level), .epoch = (n)
 #define SAYS(what, n) .state = (what), .state_for = (n)
 
+/* clang-format off: a table */
 static const struct {
 	const char *what;
 	struct lock_view view;
@@ -17,74 +18,141 @@ static const struct {
 } steps[] = {
 	/* locking */
 	{ "nobody asks", { .pod_there = true }, LOCK_REST, LOCK_FALSE, LOCK_FALSE },
-	{ "asked: the taint first", { { ASKS(LEVEL_NORMAL, 1) }, { 0 }, true, true, 0 }, LOCK_TAINT, LOCK_FALSE, LOCK_PENDING },
+	{ "asked: the taint first",
+	  { { ASKS(LEVEL_NORMAL, 1) }, { 0 }, true, true, 0 },
+	  LOCK_TAINT,
+	  LOCK_FALSE,
+	  LOCK_PENDING },
 	{ "then the Pod says pending",
-	  { { ASKS(LEVEL_NORMAL, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 }, LOCK_SHOW, LOCK_PENDING, LOCK_PENDING },
+	  { { ASKS(LEVEL_NORMAL, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 },
+	  LOCK_SHOW,
+	  LOCK_PENDING,
+	  LOCK_PENDING },
 	{ "not locked from old news",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, false, 0 }, LOCK_REST,
-	  LOCK_PENDING, LOCK_PENDING },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) },
+	    { SAYS(LOCK_PENDING, 1), .taint = true },
+	    true,
+	    false,
+	    0 },
+	  LOCK_REST,
+	  LOCK_PENDING,
+	  LOCK_PENDING },
 	{ "not while someone is in the way",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 2 }, LOCK_REST,
-	  LOCK_PENDING, LOCK_PENDING },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 2 },
+	  LOCK_REST,
+	  LOCK_PENDING,
+	  LOCK_PENDING },
 	{ "nobody is: the Pod says locked",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 }, LOCK_SHOW,
-	  LOCK_LOCKED, LOCK_PENDING },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 },
+	  LOCK_SHOW,
+	  LOCK_LOCKED,
+	  LOCK_PENDING },
 	{ "strict when asked strictly",
-	  { { ASKS(LEVEL_STRICT, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 }, LOCK_SHOW,
-	  LOCK_LOCKED_STRICT, LOCK_PENDING },
+	  { { ASKS(LEVEL_STRICT, 1), SAYS(LOCK_PENDING, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 },
+	  LOCK_SHOW,
+	  LOCK_LOCKED_STRICT,
+	  LOCK_PENDING },
 	{ "the Node follows",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 }, LOCK_CONFIRM,
-	  LOCK_LOCKED, LOCK_LOCKED },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_PENDING, 1), .taint = true }, true, true, 0 },
+	  LOCK_CONFIRM,
+	  LOCK_LOCKED,
+	  LOCK_LOCKED },
 	{ "locked",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_REST, LOCK_LOCKED,
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_REST,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "a stray that comes later does not unlock it: the taint sends it away",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 1 }, LOCK_REST, LOCK_LOCKED,
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 1 },
+	  LOCK_REST,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "strict is enough for normal",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED_STRICT, 1) }, { SAYS(LOCK_LOCKED_STRICT, 1), .taint = true }, true, true, 0 }, LOCK_REST,
-	  LOCK_LOCKED_STRICT, LOCK_LOCKED_STRICT },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED_STRICT, 1) },
+	    { SAYS(LOCK_LOCKED_STRICT, 1), .taint = true },
+	    true,
+	    true,
+	    0 },
+	  LOCK_REST,
+	  LOCK_LOCKED_STRICT,
+	  LOCK_LOCKED_STRICT },
 	/* from normal to strict */
 	{ "an upgrade stays locked on the Node",
-	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 1 }, LOCK_TAINT, LOCK_LOCKED,
+	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 1 },
+	  LOCK_TAINT,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "and on the Pod",
-	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 1 }, LOCK_SHOW, LOCK_LOCKED,
+	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 1 },
+	  LOCK_SHOW,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "waits for the stray",
-	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 2) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 1 }, LOCK_REST, LOCK_LOCKED,
+	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 2) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 1 },
+	  LOCK_REST,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "and is strict",
-	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 2) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 0 }, LOCK_SHOW,
-	  LOCK_LOCKED_STRICT, LOCK_LOCKED },
+	  { { ASKS(LEVEL_STRICT, 2), SAYS(LOCK_LOCKED, 2) }, { SAYS(LOCK_LOCKED, 2), .taint = true }, true, true, 0 },
+	  LOCK_SHOW,
+	  LOCK_LOCKED_STRICT,
+	  LOCK_LOCKED },
 	/* unlocking */
 	{ "nobody asks any more: first the Pod",
-	  { { .epoch = 1, SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_HIDE, LOCK_FALSE, LOCK_LOCKED },
+	  { { .epoch = 1, SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_HIDE,
+	  LOCK_FALSE,
+	  LOCK_LOCKED },
 	{ "then the Node",
-	  { { .epoch = 1 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_UNTAINT, LOCK_FALSE, LOCK_FALSE },
+	  { { .epoch = 1 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_UNTAINT,
+	  LOCK_FALSE,
+	  LOCK_FALSE },
 	{ "unlocked", { { .epoch = 1 }, { 0 }, true, true, 0 }, LOCK_REST, LOCK_FALSE, LOCK_FALSE },
-	{ "no NodeSet Pod any more: nobody may run there", { { 0 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, false, true, 0 }, LOCK_UNTAINT,
-	  LOCK_FALSE, LOCK_FALSE },
+	{ "no NodeSet Pod any more: nobody may run there",
+	  { { 0 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, false, true, 0 },
+	  LOCK_UNTAINT,
+	  LOCK_FALSE,
+	  LOCK_FALSE },
 	/* unlock never races a new prolog */
 	{ "asked anew before the taint was off: the Node is written all the same",
-	  { { ASKS(LEVEL_NORMAL, 2) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_TAINT, LOCK_FALSE, LOCK_LOCKED },
+	  { { ASKS(LEVEL_NORMAL, 2) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_TAINT,
+	  LOCK_FALSE,
+	  LOCK_LOCKED },
 	{ "asked anew before the Pod's state was off",
-	  { { ASKS(LEVEL_NORMAL, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_TAINT, LOCK_LOCKED,
+	  { { ASKS(LEVEL_NORMAL, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_TAINT,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	/* people */
 	{ "a taint removed by hand is put back",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1) }, true, true, 0 }, LOCK_TAINT, LOCK_LOCKED, LOCK_PENDING },
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1) }, true, true, 0 },
+	  LOCK_TAINT,
+	  LOCK_LOCKED,
+	  LOCK_PENDING },
 	{ "an annotation removed from the Node is put back",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { .state_for = 1, .taint = true }, true, true, 0 }, LOCK_CONFIRM, LOCK_LOCKED,
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_LOCKED, 1) }, { .state_for = 1, .taint = true }, true, true, 0 },
+	  LOCK_CONFIRM,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
 	{ "also while someone is in the way",
-	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { .state_for = 1, .taint = true }, true, true, 1 }, LOCK_CONFIRM, LOCK_PENDING,
+	  { { ASKS(LEVEL_NORMAL, 1), SAYS(LOCK_PENDING, 1) }, { .state_for = 1, .taint = true }, true, true, 1 },
+	  LOCK_CONFIRM,
+	  LOCK_PENDING,
 	  LOCK_PENDING },
 	{ "one removed from the Pod is put back",
-	  { { ASKS(LEVEL_NORMAL, 1), .state_for = 1 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_SHOW, LOCK_LOCKED,
+	  { { ASKS(LEVEL_NORMAL, 1), .state_for = 1 }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 },
+	  LOCK_SHOW,
+	  LOCK_LOCKED,
 	  LOCK_LOCKED },
-	{ "a taint put there by hand goes", { { 0 }, { .taint = true }, true, true, 0 }, LOCK_UNTAINT, LOCK_FALSE, LOCK_FALSE },
+	{ "a taint put there by hand goes",
+	  { { 0 }, { .taint = true }, true, true, 0 },
+	  LOCK_UNTAINT,
+	  LOCK_FALSE,
+	  LOCK_FALSE },
 };
+/* clang-format on */
 
 static void test_every_step_of_locking_and_unlocking(void **state)
 {
@@ -129,7 +197,8 @@ static void test_from_any_state_it_comes_to_rest_locked_or_unlocked(void **state
 				fail_msg("state %u does not come to rest", bits);
 			if (d.step == LOCK_REST)
 				break;
-			if (d.step == LOCK_SHOW && d.pod_state >= LOCK_LOCKED && !(v.node.taint && v.node.state_for == v.pod.epoch))
+			if (d.step == LOCK_SHOW && d.pod_state >= LOCK_LOCKED &&
+			    !(v.node.taint && v.node.state_for == v.pod.epoch))
 				fail_msg("state %u: the Pod says locked, the Node is not", bits);
 			if (d.step == LOCK_UNTAINT && (v.pod.request || v.pod.state >= LOCK_LOCKED))
 				fail_msg("state %u: unlocked under a job", bits);
@@ -176,10 +245,10 @@ static void test_the_request_is_taken_back_only_from_a_look_after_the_last_call(
 {
 	(void)state;
 	assert_true(lock_may_clear(false, 11, 10, 5));
-	assert_false(lock_may_clear(true, 11, 10, 5));  /* a job is there */
+	assert_false(lock_may_clear(true, 11, 10, 5)); /* a job is there */
 	assert_false(lock_may_clear(false, 10, 10, 5)); /* a look from before the call */
-	assert_false(lock_may_clear(false, 4, 0, 5));   /* another process may have answered one since */
-	assert_false(lock_may_clear(false, 0, 0, -1));  /* no look at all */
+	assert_false(lock_may_clear(false, 4, 0, 5)); /* another process may have answered one since */
+	assert_false(lock_may_clear(false, 0, 0, -1)); /* no look at all */
 }
 
 static void test_who_is_in_the_way(void **state)
@@ -205,16 +274,27 @@ static void test_who_is_in_the_way(void **state)
 		{ "a finished one", { .phase = POD_SUCCEEDED }, BLOCK_NOT, BLOCK_NOT },
 		{ "a NodeSet Pod", { .meta = { .labels = nodeset, .n_labels = 1 } }, BLOCK_NOT, BLOCK_NOT },
 		{ "a static Pod", { .meta = { .annotations = mirror, .n_annotations = 1 } }, BLOCK_NOT, BLOCK_NOT },
-		{ "a tolerating DaemonSet", { .meta = { .owners = daemon, .n_owners = 1 }, TOLERATES(all) }, BLOCK_NOT, BLOCK_NOT },
-		{ "one that does not tolerate", { .meta = { .owners = daemon, .n_owners = 1 } }, BLOCK_EVICTED, BLOCK_EVICTED },
-		{ "a tolerating stray", { .meta = { .owners = replica, .n_owners = 1 }, TOLERATES(all) }, BLOCK_NOT, BLOCK_STRAY },
+		{ "a tolerating DaemonSet",
+		  { .meta = { .owners = daemon, .n_owners = 1 }, TOLERATES(all) },
+		  BLOCK_NOT,
+		  BLOCK_NOT },
+		{ "one that does not tolerate",
+		  { .meta = { .owners = daemon, .n_owners = 1 } },
+		  BLOCK_EVICTED,
+		  BLOCK_EVICTED },
+		{ "a tolerating stray",
+		  { .meta = { .owners = replica, .n_owners = 1 }, TOLERATES(all) },
+		  BLOCK_NOT,
+		  BLOCK_STRAY },
 		{ "tolerating by value", { TOLERATES(equal) }, BLOCK_NOT, BLOCK_STRAY },
 		{ "by another value", { TOLERATES(other) }, BLOCK_EVICTED, BLOCK_EVICTED },
 		{ "only for a while", { TOLERATES(later) }, BLOCK_EVICTED, BLOCK_EVICTED },
 		{ "only scheduling", { TOLERATES(schedule) }, BLOCK_EVICTED, BLOCK_EVICTED },
 		{ "a Pod with a job", { .meta = { .annotations = job, .n_annotations = 1 } }, BLOCK_NOT, BLOCK_NOT },
 		{ "one whose job is over",
-		  { .meta = { .annotations = job, .n_annotations = 1 }, .conditions = lost, .n_conditions = 1 }, BLOCK_NO_JOB, BLOCK_NO_JOB },
+		  { .meta = { .annotations = job, .n_annotations = 1 }, .conditions = lost, .n_conditions = 1 },
+		  BLOCK_NO_JOB,
+		  BLOCK_NO_JOB },
 	};
 
 	(void)state;
@@ -228,7 +308,9 @@ static void test_who_is_in_the_way(void **state)
 
 static void test_what_people_write_into_annotations_does_no_harm(void **state)
 {
-	struct pair a[] = { { LOCK_ANNOTATION, "LOCKED!" }, { LOCK_FOR_ANNOTATION, "-1" }, { LOCK_REQUEST_ANNOTATION, "please" },
+	struct pair a[] = { { LOCK_ANNOTATION, "LOCKED!" },
+		            { LOCK_FOR_ANNOTATION, "-1" },
+		            { LOCK_REQUEST_ANNOTATION, "please" },
 		            { LOCK_EPOCH_ANNOTATION, "99999999999999999999" } };
 	struct meta m = { .annotations = a, .n_annotations = ARRAY_LEN(a) };
 	struct lock_words w;

@@ -16,9 +16,11 @@ static struct pair node_labels[] = { { LABEL_NODESET, "gpu" },
 
 static struct pod nodeset_pod(struct condition *conditions, uint32_t n)
 {
-	return (struct pod) { .meta = { .ns = "slurm", .name = "n1", .labels = pod_labels, .n_labels = ARRAY_LEN(pod_labels) },
-		              .conditions = conditions,
-		              .n_conditions = n };
+	return (struct pod) {
+		.meta = { .ns = "slurm", .name = "n1", .labels = pod_labels, .n_labels = ARRAY_LEN(pod_labels) },
+		.conditions = conditions,
+		.n_conditions = n
+	};
 }
 
 static const struct condition *find(const struct node_mirror *m, const char *type)
@@ -49,9 +51,11 @@ static void test_a_node_tells_whose_it_is(void **state)
 
 static void test_slurms_word_is_mirrored_with_its_time_and_only_once(void **state)
 {
-	struct condition on_pod[] = { { .type = "SlurmDrain", .status = COND_TRUE, .reason = "Drained", .message = "disk", .changed = 7 },
-		                      { .type = "SlurmRunning", .status = COND_FALSE, .reason = "Idle", .changed = 8 },
-		                      { .type = "SlurmNotResponding", .status = COND_FALSE, .reason = "Responding", .changed = 9 } };
+	struct condition on_pod[] = {
+		{ .type = "SlurmDrain", .status = COND_TRUE, .reason = "Drained", .message = "disk", .changed = 7 },
+		{ .type = "SlurmRunning", .status = COND_FALSE, .reason = "Idle", .changed = 8 },
+		{ .type = "SlurmNotResponding", .status = COND_FALSE, .reason = "Responding", .changed = 9 }
+	};
 	struct pod pod = nodeset_pod(on_pod, 3);
 	struct knode node = { .meta = { .name = "k1", .labels = node_labels, .n_labels = ARRAY_LEN(node_labels) } };
 	struct node_mirror m;
@@ -88,7 +92,8 @@ static void test_slurms_word_is_mirrored_with_its_time_and_only_once(void **stat
 
 static void test_a_drain_that_began_in_kubernetes_never_comes_back_as_a_cordon(void **state)
 {
-	static const char *const reasons[] = { "k8s: cordon: broken", "k8s: pod not ready", "k8s: pod deletion timeout" };
+	static const char *const reasons[] = { "k8s: cordon: broken", "k8s: pod not ready",
+		                               "k8s: pod deletion timeout" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
@@ -151,5 +156,5 @@ static void test_a_cordon_reaches_the_pod_with_its_reason_and_goes_again(void **
 }
 
 TEST_MAIN(TEST(a_node_tells_whose_it_is), TEST(slurms_word_is_mirrored_with_its_time_and_only_once),
-          TEST(a_drain_that_began_in_kubernetes_never_comes_back_as_a_cordon), TEST(what_is_not_known_is_unknown_not_false),
-          TEST(a_cordon_reaches_the_pod_with_its_reason_and_goes_again))
+          TEST(a_drain_that_began_in_kubernetes_never_comes_back_as_a_cordon),
+          TEST(what_is_not_known_is_unknown_not_false), TEST(a_cordon_reaches_the_pod_with_its_reason_and_goes_again))

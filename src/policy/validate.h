@@ -11,4 +11,5 @@
 
 /* Requests present, grace below KillWait - 5 s, annotations that can be passed on, no static CPU pinning. Also reads the
  * wishes. */
-void validate_pod(const struct pod *pod, const struct rules *rules, struct wishes *ret_wishes, struct problems *problems);
+void validate_pod(const struct pod *pod, const struct rules *rules, struct wishes *ret_wishes,
+                  struct problems *problems);

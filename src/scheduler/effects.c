@@ -96,7 +96,9 @@ void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, 
 
 static struct kube_ref ref_of(const struct pod *pod)
 {
-	return (struct kube_ref) { .kind = KUBE_PODS, .ns = pod->meta.ns, .name = pod->meta.name, .uid = pod->meta.uid };
+	return (struct kube_ref) {
+		.kind = KUBE_PODS, .ns = pod->meta.ns, .name = pod->meta.name, .uid = pod->meta.uid
+	};
 }
 
 /* ---- Kubernetes ---- */
@@ -195,7 +197,8 @@ static void claim_answered(void *arg, const struct kube_result *r)
 	}
 }
 
-static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, const struct wishes *w)
+static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                  const struct wishes *w)
 {
 	struct effect *x = begin(s, e, pod, d->step, d->job);
 	struct toleration *tolerations = NULL;
@@ -236,8 +239,8 @@ static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
 	return true;
 }
 
-bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
-                        usec_t *ret_again)
+bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                        usec_t now, usec_t *ret_again)
 {
 	struct condition conditions[2];
 	const struct condition *is;
@@ -247,11 +250,12 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 	if (d->lost) {
 		is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 		if (!is || is->status != COND_FALSE)
-			conditions[n++] = (struct condition) { .type = CONDITION_JOB_LIVE,
-				                               .status = COND_FALSE,
-				                               .reason = str_or(d->event, "JobLost"),
-				                               .message = "the Pod's Slurm job is over: it has no allocation",
-				                               .changed = clock_wall(s->o.clock) };
+			conditions[n++] =
+			        (struct condition) { .type = CONDITION_JOB_LIVE,
+				                     .status = COND_FALSE,
+				                     .reason = str_or(d->event, "JobLost"),
+				                     .message = "the Pod's Slurm job is over: it has no allocation",
+				                     .changed = clock_wall(s->o.clock) };
 	}
 	is = condition_get(pod->conditions, pod->n_conditions, "PodScheduled");
 	if (!d->unscheduled)
@@ -275,8 +279,9 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 				                               .status = COND_FALSE,
 				                               .reason = d->unscheduled,
 				                               .message = d->unscheduled_text,
-				                               .changed = is && is->status == COND_FALSE ? is->changed
-				                                                                        : clock_wall(s->o.clock) };
+				                               .changed = is && is->status == COND_FALSE
+				                                                  ? is->changed
+				                                                  : clock_wall(s->o.clock) };
 			e->condition_at = now;
 		}
 	}
@@ -338,11 +343,13 @@ static void submitted(void *arg, struct slurm_result *r)
 }
 
 /* The script gets all it needs from its environment; nothing that a Pod says goes through a shell. */
-static bool submit(struct scheduler *s, struct entry *e, const struct pod *pod, const struct feasible *f, const struct wishes *w)
+static bool submit(struct scheduler *s, struct entry *e, const struct pod *pod, const struct feasible *f,
+                   const struct wishes *w)
 {
 	_cleanup_free_ char *script = NULL, *excluded = NULL;
 	char token[TOKEN_TEXT_MAX], identity[POD_IDENTITY_MAX];
-	char pod_env[POD_IDENTITY_MAX + 16], token_env[TOKEN_TEXT_MAX + 32], url_env[URL_MAX + 32], ca_env[URL_MAX + 32];
+	char pod_env[POD_IDENTITY_MAX + 16], token_env[TOKEN_TEXT_MAX + 32], url_env[URL_MAX + 32],
+	        ca_env[URL_MAX + 32];
 	char wait_env[64];
 	const char *env[8] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
 	struct podjob job;
@@ -375,7 +382,8 @@ static bool submit(struct scheduler *s, struct entry *e, const struct pod *pod, 
 	x = begin(s, e, pod, STEP_SUBMIT, 0);
 	x->excluded = mem_strdup(job.spec.excluded);
 	s->submits++;
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_SUBMIT, .spec = &job.spec }, submitted, x);
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_SUBMIT, .spec = &job.spec },
+	                      submitted, x);
 	podjob_done(&job);
 	explicit_bzero(token, sizeof(token));
 	explicit_bzero(token_env, sizeof(token_env));
@@ -397,7 +405,8 @@ static void job_changed(void *arg, struct slurm_result *r)
 		break;
 	case SLURM_NOT_LEADER: wait = USEC_SEC; break;
 	case SLURM_GONE: break;
-	case SLURM_REFUSED: log_warn("Pod %s: %s job %u: %s", x->e->key, step_name(x->step), x->job, r->message); /* fallthrough */
+	case SLURM_REFUSED:
+		log_warn("Pod %s: %s job %u: %s", x->e->key, step_name(x->step), x->job, r->message); /* fallthrough */
 	default: wait = pause_of(x, r->outcome == SLURM_REFUSED ? 5 * USEC_SEC : 0);
 	}
 	jobs_load_one(s, x->job);
@@ -460,7 +469,8 @@ static void with_job(struct effect *x, void (*go)(struct effect *x))
 
 	x->go = go;
 	x->state = j ? j->p.state : JOB_UNKNOWN;
-	x->s->o.slurm->ops->call(x->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = x->job }, verified, x);
+	x->s->o.slurm->ops->call(x->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = x->job },
+	                         verified, x);
 }
 
 static void change_job(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -470,7 +480,8 @@ static void change_job(struct scheduler *s, struct entry *e, const struct pod *p
 
 	x->excluded = mem_strdup(excluded);
 	s->o.slurm->ops->call(
-	        s->o.slurm, &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = d->job, .job_change = change }, done, x);
+	        s->o.slurm,
+	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = d->job, .job_change = change }, done, x);
 }
 
 static void mark_released(struct effect *x)
@@ -482,12 +493,13 @@ static void mark_released(struct effect *x)
 	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
 	str_copy(id.name, sizeof(id.name), name);
 	str_copy(id.uid, sizeof(id.uid), x->e->uid);
-	x->s->o.slurm->ops->call(x->s->o.slurm,
-	                         &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
-	                                                   .job_id = x->job,
-	                                                   .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
-	                                                                                        .extra = extra_format(&id, extra) } },
-	                         released, x);
+	x->s->o.slurm->ops->call(
+	        x->s->o.slurm,
+	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
+	                                  .job_id = x->job,
+	                                  .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
+	                                                                       .extra = extra_format(&id, extra) } },
+	        released, x);
 }
 
 static void release(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
@@ -506,8 +518,8 @@ static void exclude(struct scheduler *s, struct entry *e, const struct pod *pod,
 
 	podjob_make(pod, w, &s->rules, excluded, &job); /* with the Pod's own */
 	change_job(s, e, pod, d,
-	           &(struct job_change) { .what = JOB_CHANGE_EXCLUDED, .excluded = str_or(job.spec.excluded, "") }, job_changed,
-	           job.spec.excluded);
+	           &(struct job_change) { .what = JOB_CHANGE_EXCLUDED, .excluded = str_or(job.spec.excluded, "") },
+	           job_changed, job.spec.excluded);
 	podjob_done(&job);
 }
 

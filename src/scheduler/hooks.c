@@ -15,7 +15,9 @@ static void park(struct scheduler *s, struct entry *e, const struct hook_ask *as
 {
 	struct parked_ask *a = NEW(struct parked_ask);
 
-	*a = (struct parked_ask) { .hook = ask->hook, .job_id = ask->job_id, .since = now_of(s), .reply = ask->reply, .arg = ask->arg };
+	*a = (struct parked_ask) {
+		.hook = ask->hook, .job_id = ask->job_id, .since = now_of(s), .reply = ask->reply, .arg = ask->arg
+	};
 	list_add_tail(&e->asks, &a->link);
 	entry_dirty(s, e, 0);
 	entry_dirty(s, e, usec_add(a->since, ASK_PARK_MAX));
@@ -31,7 +33,7 @@ static void answer(struct parked_ask *a, int status, const char *json)
 void hooks_close(struct scheduler *s, struct entry *e, int status, const char *json)
 {
 	(void)s;
-	LIST_EACH(l, &e->asks)
+	LIST_EACH (l, &e->asks)
 		answer(CONTAINER_OF(l, struct parked_ask, link), status, json);
 }
 
@@ -52,7 +54,7 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	/* A Pod that never came to a node has nothing to wait for, and a node that is gone has nothing left on it. */
 	snprintf(json, sizeof(json), "{\"phase\":\"%s\",\"exitCode\":%d}", gone ? "Gone" : phases[pod->phase],
 	         e->has_exit_code ? e->exit_code : 0);
-	LIST_EACH(l, &e->asks) {
+	LIST_EACH (l, &e->asks) {
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
 
 		if (gone || over || (unbound && a->hook == HOOK_TERMINATE))
@@ -122,7 +124,8 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		d->ask = *ask;
 		if (!e->hold_node)
 			e->hold_node = mem_strdup(j->node);
-		effects_event(s, e, pod, true, "Drained", "The Pod is still there just before KillWait: its node is drained");
+		effects_event(s, e, pod, true, "Drained",
+		              "The Pod is still there just before KillWait: its node is drained");
 		places_drain(s, j->node, drained, d);
 		break;
 	}
@@ -171,7 +174,8 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	const char *uid = ask->uid ? ask->uid : j ? j->entry->uid : NULL;
 	struct hook_load *h;
 
-	if (!uid || !ask->token || strlen(uid) >= POD_UID_MAX || !token_matches(s->o.secret, s->o.secret_len, uid, ask->token)) {
+	if (!uid || !ask->token || strlen(uid) >= POD_UID_MAX ||
+	    !token_matches(s->o.secret, s->o.secret_len, uid, ask->token)) {
 		ask->reply(ask->arg, 401, "{\"error\":\"missing or wrong token\"}");
 		return;
 	}
@@ -189,5 +193,6 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	str_copy(h->uid, sizeof(h->uid), uid);
 	h->ask.uid = h->uid;
 	h->ask.token = NULL;
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = ask->job_id }, hook_loaded, h);
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = ask->job_id },
+	                      hook_loaded, h);
 }

@@ -24,7 +24,7 @@
 #include "port/kinds.h"
 #include "scheduler/scheduler.h"
 
-#define AVOID_MAX 4                       /* nodes that refused a Pod lately */
+#define AVOID_MAX 4                /* nodes that refused a Pod lately */
 #define AVOID_SPAN (5 * USEC_MINUTE)
 #define SUBMITS_MAX 64                    /* under way at once: Slurm's other answers must get through */
 #define SETTLE_SPAN (3 * USEC_SEC)        /* for the watch to show what we wrote */
@@ -70,7 +70,7 @@ struct entry {
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said, annotations; /* hashes: of the last event; of the annotations that Slurm refused */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
-	int exit_code;  /* of the Pod, as last seen */
+	int exit_code; /* of the Pod, as last seen */
 	uint16_t tries, refusals;
 	uint8_t placing; /* enum placing, as last looked up */
 	bool seen, busy, has_exit_code;
@@ -99,16 +99,16 @@ struct scheduler {
 	struct places *places;
 	struct numbers *numbers;
 	bool leading, told_kill_wait;
-	unsigned submits;     /* under way */
-	uint64_t term;        /* counts leaderships: an answer of an older one is not believed */
+	unsigned submits; /* under way */
+	uint64_t term; /* counts leaderships: an answer of an older one is not believed */
 	usec_t term_since;
 	/* Slurm's jobs */
-	usec_t listed_at;     /* when the last whole list was asked for; 0 = none in this term */
+	usec_t listed_at; /* when the last whole list was asked for; 0 = none in this term */
 	usec_t list_due, states_due, conf_due;
-	usec_t list_wanted;   /* a list asked for after this is needed; 0 = none */
+	usec_t list_wanted; /* a list asked for after this is needed; 0 = none */
 	bool listing, asking_states, asking_conf;
 	unsigned list_failures, states_failures;
-	char *memo_nodes;     /* the last list of nodes that was hashed */
+	char *memo_nodes; /* the last list of nodes that was hashed */
 	uint64_t memo_hash;
 };
 
@@ -144,8 +144,8 @@ void places_free(struct places *p);
 void places_step(struct scheduler *s, usec_t now);
 usec_t places_next(const struct scheduler *s);
 bool places_known(const struct scheduler *s);
-const char *places_kube_node(const struct scheduler *s, const char *slurm_node);  /* NULL = not known */
-const char *places_slurm_node(const struct scheduler *s, const char *kube_node);  /* NULL = not known */
+const char *places_kube_node(const struct scheduler *s, const char *slurm_node); /* NULL = not known */
+const char *places_slurm_node(const struct scheduler *s, const char *kube_node); /* NULL = not known */
 /* The feasible nodes of a Pod; NULL while nodes are not known. Shared: good until the next call of anything here. */
 const struct feasible *places_feasible(struct scheduler *s, const struct pod *pod, const struct pod_volumes *volumes);
 /* What the job's exclude list should be: infeasible nodes, those to avoid, the Pod's own. Caller frees; NULL = none. */
@@ -157,7 +157,8 @@ void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node);
 /* The Pod of this entry holds its node without a live job, or does not any more. */
 void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost);
 /* Drains the node of a job whose Pod does not go away. */
-void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg);
+void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why),
+                  void *arg);
 
 /* volumes.c */
 /* False while claims are not known. Good until the next event; done in any case with volumes_done(). */
@@ -169,8 +170,8 @@ void volumes_done(struct pod_volumes *v);
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                 const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes);
 /* Writes conditions when they differ. True when something was sent. */
-bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d, usec_t now,
-                        usec_t *ret_again);
+bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                        usec_t now, usec_t *ret_again);
 void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, bool warning, const char *reason,
                    const char *text);
 
@@ -180,7 +181,16 @@ bool hooks_listens(const struct entry *e);
 void hooks_close(struct scheduler *s, struct entry *e, int status, const char *json); /* all of the entry's */
 
 /* numbers.c */
-enum count { COUNT_SUBMITTED, COUNT_ORPHANS, COUNT_RETRIES, COUNT_BOUND, COUNT_DELETED, COUNT_REFUSED, COUNT_DRAINED, COUNTS };
+enum count {
+	COUNT_SUBMITTED,
+	COUNT_ORPHANS,
+	COUNT_RETRIES,
+	COUNT_BOUND,
+	COUNT_DELETED,
+	COUNT_REFUSED,
+	COUNT_DRAINED,
+	COUNTS
+};
 enum latency { LATENCY_SUBMIT, LATENCY_BIND, LATENCY_TEARDOWN, LATENCIES };
 struct numbers *numbers_new(struct scheduler *s);
 void numbers_free(struct numbers *n);

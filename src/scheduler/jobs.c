@@ -178,7 +178,8 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	if (!job_is_ours(s, job, &id)) {
 		if (j) { /* its extra was changed under us: it is no longer the Pod's */
 			e = j->entry;
-			log_warn("job %u lost the name of its Pod %s in its extra: someone changed it", job->id, e->key);
+			log_warn("job %u lost the name of its Pod %s in its extra: someone changed it", job->id,
+			         e->key);
 			jobs_forget(s, j);
 			entry_dirty(s, e, 0);
 		}
@@ -264,7 +265,8 @@ void jobs_load_one(struct scheduler *s, uint32_t id)
 		j->loading = true;
 	l = NEW(struct load);
 	*l = (struct load) { s, id, s->term };
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = id }, job_loaded, l);
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = id }, job_loaded,
+	                      l);
 }
 
 /* ---- all jobs ---- */
@@ -284,7 +286,8 @@ static const struct job *preemptor_of(const struct job *lost, const char *node, 
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct job *o = &r->jobs[i];
-		bool waits = o->state == JOB_PENDING && !(str_eq(o->partition, lost->partition) && str_eq(o->qos, lost->qos));
+		bool waits = o->state == JOB_PENDING &&
+		             !(str_eq(o->partition, lost->partition) && str_eq(o->qos, lost->qos));
 
 		if (o->id == lost->id)
 			continue;
@@ -308,7 +311,8 @@ static void find_preemptors(struct scheduler *s, const struct slurm_result *r)
 		taker = preemptor_of(&r->jobs[i], j->node, r);
 		if (!taker)
 			continue;
-		j->preemptor = str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"), str_or(taker->user, "?"));
+		j->preemptor =
+		        str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"), str_or(taker->user, "?"));
 		entry_dirty(s, j->entry, 0);
 	}
 }
@@ -390,7 +394,8 @@ static void states_told(void *arg, struct slurm_result *r)
 	s->states_failures = 0;
 	qsort(r->states, r->n, sizeof(*r->states), by_id);
 	while ((j = map_next(&s->by_job, &i))) {
-		const struct job_brief *b = bsearch(&(struct job_brief) { .id = j->p.id }, r->states, r->n, sizeof(*b), by_id);
+		const struct job_brief *b =
+		        bsearch(&(struct job_brief) { .id = j->p.id }, r->states, r->n, sizeof(*b), by_id);
 		struct entry *e = j->entry;
 
 		if (j->known_at > r->asked)
@@ -437,7 +442,8 @@ static void conf_told(void *arg, struct slurm_result *r)
 		s->rules.kill_wait = theirs;
 	} else if (s->rules.kill_wait != theirs && !s->told_kill_wait) {
 		s->told_kill_wait = true;
-		log_warn("--slurm-kill-wait is %lld s, but Slurm's KillWait is %u s: Pods may be killed before they are gone, or refused "
+		log_warn("--slurm-kill-wait is %lld s, but Slurm's KillWait is %u s: Pods may be killed before they "
+		         "are gone, or refused "
 		         "without need",
 		         (long long)(s->rules.kill_wait / USEC_SEC), r->conf->kill_wait_s);
 	}

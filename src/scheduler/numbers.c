@@ -18,7 +18,8 @@ static const struct {
 	const char *name, *help;
 } latencies[] = {
 	[LATENCY_SUBMIT] = { "sunk_scheduler_submit_seconds", "From seeing a Pod to its job's id." },
-	[LATENCY_BIND] = { "sunk_scheduler_bind_seconds", "From the start of the job's script to the Pod being bound." },
+	[LATENCY_BIND] = { "sunk_scheduler_bind_seconds",
+	                   "From the start of the job's script to the Pod being bound." },
 	[LATENCY_TEARDOWN] = { "sunk_scheduler_teardown_seconds", "From seeing a job end to its Pod being deleted." },
 };
 _Static_assert(ARRAY_LEN(latencies) == LATENCIES, "every latency has a name");
@@ -75,7 +76,7 @@ static void fill(void *arg)
 
 		if (pod && !pod_is_over(pod))
 			states[state_of(e, pod)] += 1;
-		LIST_EACH(l, &e->asks)
+		LIST_EACH (l, &e->asks)
 			parked += 1;
 	}
 	for (size_t k = 0; k < POD_STATES; k++)
@@ -102,8 +103,10 @@ struct numbers *numbers_new(struct scheduler *s)
 	for (size_t i = 0; i < POD_STATES; i++)
 		n->states[i] = metrics_gauge(m, "sunk_scheduler_pods", "Pods of this scheduler, by state.",
 		                             (struct metric_label[]) { { "state", state_names[i] }, { NULL, NULL } });
-	n->parked = metrics_gauge(m, "sunk_scheduler_hook_parked", "Calls of placeholders that wait for an answer.", NULL);
-	n->jobs = metrics_gauge(m, "sunk_scheduler_jobs", "Slurm jobs that stand for a Pod, ended ones too until Slurm forgets them.", NULL);
+	n->parked =
+	        metrics_gauge(m, "sunk_scheduler_hook_parked", "Calls of placeholders that wait for an answer.", NULL);
+	n->jobs = metrics_gauge(m, "sunk_scheduler_jobs",
+	                        "Slurm jobs that stand for a Pod, ended ones too until Slurm forgets them.", NULL);
 	n->dirty = metrics_gauge(m, "sunk_scheduler_queue_depth", "Pods that are to be looked at, now or later.", NULL);
 	metrics_on_write(m, fill, n);
 	return n;

@@ -361,7 +361,8 @@ static void nodes_told(void *arg, struct slurm_result *r)
 	}
 	changed = !p->known || r->n != p->n_snodes;
 	for (uint32_t i = 0; i < r->n && !changed; i++)
-		changed = !str_eq(r->nodes[i].name, p->snodes[i].name) || (r->nodes[i].state == NODE_FUTURE) != (p->snodes[i].state == NODE_FUTURE);
+		changed = !str_eq(r->nodes[i].name, p->snodes[i].name) ||
+		          (r->nodes[i].state == NODE_FUTURE) != (p->snodes[i].state == NODE_FUTURE);
 	map_done(&p->by_name);
 	p->by_name = MAP_INIT;
 	free(p->block);
@@ -395,14 +396,16 @@ static void hold_look(void *arg, struct slurm_result *r);
 
 static void ask_node(struct hold_op *op)
 {
-	op->s->o.slurm->ops->call(op->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODE, .node = op->node }, hold_look, op);
+	op->s->o.slurm->ops->call(op->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODE, .node = op->node },
+	                          hold_look, op);
 }
 
 static void hold_changed(void *arg, struct slurm_result *r)
 {
 	struct hold_op *op = arg;
 
-	if (r->outcome == SLURM_CONFLICT && op->tries++ < HOLD_TRIES) { /* somebody was faster: what do we say to that? */
+	if (r->outcome == SLURM_CONFLICT &&
+	    op->tries++ < HOLD_TRIES) { /* somebody was faster: what do we say to that? */
 		ask_node(op);
 		return;
 	}
@@ -421,7 +424,8 @@ static void hold_change(struct hold_op *op, enum hold what, const struct snode *
 	const struct node_change change = { .what = what == HOLD_DRAIN ? NODE_CHANGE_DRAIN : NODE_CHANGE_UNDRAIN,
 		                            .reason = what == HOLD_DRAIN ? DRAIN_REASON : NULL,
 		                            .expect = true,
-		                            .expect_or_down = true, /* it comes back, and then nothing may start there */
+		                            .expect_or_down =
+		                                    true, /* it comes back, and then nothing may start there */
 		                            .expect_drained = (seen->flags & NODEF_DRAIN) != 0,
 		                            .expect_reason = seen->reason,
 		                            .expect_reason_uid = seen->reason_uid,
@@ -430,9 +434,10 @@ static void hold_change(struct hold_op *op, enum hold what, const struct snode *
 	log_warn("node %s: %s", op->node, what == HOLD_DRAIN ? "drained: " DRAIN_REASON : "undrained: its Pod is gone");
 	if (what == HOLD_DRAIN)
 		count(op->s, COUNT_DRAINED);
-	op->s->o.slurm->ops->call(op->s->o.slurm,
-	                          &(struct slurm_request) { .verb = SLURM_CHANGE_NODE, .node = op->node, .node_change = &change },
-	                          hold_changed, op);
+	op->s->o.slurm->ops->call(
+	        op->s->o.slurm,
+	        &(struct slurm_request) { .verb = SLURM_CHANGE_NODE, .node = op->node, .node_change = &change },
+	        hold_changed, op);
 }
 
 /* Whether a Pod of ours is there that Slurm does not know of, or that does not go away. Not knowing counts as yes: a drain
@@ -486,7 +491,8 @@ static void hold_look(void *arg, struct slurm_result *r)
 	hold_change(op, what, &r->nodes[0]);
 }
 
-void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why), void *arg)
+void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why),
+                  void *arg)
 {
 	struct hold_op *op = NEW(struct hold_op);
 
@@ -518,7 +524,8 @@ static void check_holds(struct places *p)
 	for (uint32_t i = 0; i < p->n_snodes; i++) {
 		const struct snode *n = &p->snodes[i];
 
-		if (n->name && (n->flags & NODEF_DRAIN) && str_eq(n->reason, DRAIN_REASON) && !node_is_held(p->s, n->name))
+		if (n->name && (n->flags & NODEF_DRAIN) && str_eq(n->reason, DRAIN_REASON) &&
+		    !node_is_held(p->s, n->name))
 			places_drain(p->s, n->name, NULL, NULL);
 	}
 	while ((e = map_next(&p->s->by_uid, &k))) {
@@ -539,7 +546,8 @@ void places_step(struct scheduler *s, usec_t now)
 		p->asking = true;
 		if (p->known && store_synced(s->pods) && s->listed_at)
 			check_holds(p);
-		s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_NODES, .since = p->as_of },
+		s->o.slurm->ops->call(s->o.slurm,
+		                      &(struct slurm_request) { .verb = SLURM_LOAD_NODES, .since = p->as_of },
 		                      nodes_told, p);
 	}
 	if (now >= p->tell_at) {

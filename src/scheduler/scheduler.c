@@ -131,7 +131,8 @@ static uint64_t annotations_hash(const struct pod *pod)
 
 	for (uint32_t i = 0; i < pod->meta.n_annotations; i++)
 		if (!str_eq(pod->meta.annotations[i].key, ANNOTATION_JOB_ID))
-			h = h * 31 + (hash_text(pod->meta.annotations[i].key) ^ (hash_text(pod->meta.annotations[i].value) * 3));
+			h = h * 31 +
+			    (hash_text(pod->meta.annotations[i].key) ^ (hash_text(pod->meta.annotations[i].value) * 3));
 	return h;
 }
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "base/metrics.h"
+#include "policy/rules.h"
 #include "port/kube.h"
 #include "port/slurm.h"
-#include "policy/rules.h"
 
 struct scheduler;
 
@@ -24,17 +24,17 @@ struct scheduler_options {
 	void (*wake)(void *arg);
 	void *wake_arg;
 
-	struct rules rules;         /* borrowed pointers: must outlive it */
-	bool kill_wait_given;       /* rules.kill_wait is an administrator's word; else it is read from the controller */
-	const char *hook_program;   /* path of sunk-hook on the compute nodes */
-	const char *hook_url;       /* where placeholders reach us: "http://10.0.0.7:8090" */
-	const char *hook_ca_file;   /* on the compute nodes, for https; NULL = none */
-	const char *secret;         /* for the jobs' tokens */
+	struct rules rules; /* borrowed pointers: must outlive it */
+	bool kill_wait_given; /* rules.kill_wait is an administrator's word; else it is read from the controller */
+	const char *hook_program; /* path of sunk-hook on the compute nodes */
+	const char *hook_url; /* where placeholders reach us: "http://10.0.0.7:8090" */
+	const char *hook_ca_file; /* on the compute nodes, for https; NULL = none */
+	const char *secret; /* for the jobs' tokens */
 	size_t secret_len;
-	const char *bell_host;      /* the doorbell as slurmctld reaches it; NULL = none */
+	const char *bell_host; /* the doorbell as slurmctld reaches it; NULL = none */
 	uint16_t bell_port;
-	usec_t poll_min, poll_max;  /* bounds of the interval of the cheap poll */
-	uint64_t seed;              /* of its jitter; 0 = a new one every time */
+	usec_t poll_min, poll_max; /* bounds of the interval of the cheap poll */
+	uint64_t seed; /* of its jitter; 0 = a new one every time */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *o);
@@ -54,7 +54,7 @@ enum scheduler_hook { HOOK_STARTED, HOOK_WAIT, HOOK_TERMINATE, HOOK_DRAIN, SCHED
 struct hook_ask {
 	enum scheduler_hook hook;
 	uint32_t job_id;
-	const char *uid;   /* the Pod's, as the caller says; NULL = not said */
+	const char *uid; /* the Pod's, as the caller says; NULL = not said */
 	const char *token;
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;

@@ -33,8 +33,8 @@ static const struct scene scenes[] = {
 };
 
 static const char *const who[] = {
-	[LOCK_TAINT] = "Node Controller",   [LOCK_SHOW] = "Pod Controller", [LOCK_CONFIRM] = "Node Controller",
-	[LOCK_HIDE] = "Pod Controller",     [LOCK_UNTAINT] = "Node Controller",
+	[LOCK_TAINT] = "Node Controller", [LOCK_SHOW] = "Pod Controller",     [LOCK_CONFIRM] = "Node Controller",
+	[LOCK_HIDE] = "Pod Controller",   [LOCK_UNTAINT] = "Node Controller",
 };
 
 static void words(const struct lock_words *w, bool node, char text[64])
@@ -42,7 +42,8 @@ static void words(const struct lock_words *w, bool node, char text[64])
 	if (w->state == LOCK_FALSE && !w->state_for)
 		snprintf(text, 64, "%s", node && w->taint ? "taint" : "–");
 	else
-		snprintf(text, 64, "%s%s (%" PRIu64 ")", node && w->taint ? "taint, " : "", lock_state_text(w->state), w->state_for);
+		snprintf(text, 64, "%s%s (%" PRIu64 ")", node && w->taint ? "taint, " : "", lock_state_text(w->state),
+		         w->state_for);
 }
 
 static void box(struct buf *out, int x, int y, const struct lock_view *v)
@@ -56,8 +57,11 @@ static void box(struct buf *out, int x, int y, const struct lock_view *v)
 		snprintf(request, sizeof(request), "–");
 	words(&v->pod, false, pod);
 	words(&v->node, true, node);
-	buf_printf(out, "<rect x='%d' y='%d' width='%d' height='%d' rx='6' fill='%s' stroke='#57606a'/>\n", x, y, BOX_W, BOX_H,
-	           open ? "#dafbe1" : v->pod.request ? "#fff8c5" : "#f6f8fa");
+	buf_printf(out, "<rect x='%d' y='%d' width='%d' height='%d' rx='6' fill='%s' stroke='#57606a'/>\n", x, y, BOX_W,
+	           BOX_H,
+	           open             ? "#dafbe1"
+	           : v->pod.request ? "#fff8c5"
+	                            : "#f6f8fa");
 	buf_printf(out, "<text x='%d' y='%d'>asked: %s</text>\n", x + 10, y + 20, request);
 	buf_printf(out, "<text x='%d' y='%d'>Node: %s</text>\n", x + 10, y + 41, node);
 	buf_printf(out, "<text x='%d' y='%d'>Pod: %s</text>\n", x + 10, y + 62, pod);
@@ -72,8 +76,8 @@ static void arrow(struct buf *out, int x, int y, const char *label)
 	const char *space = strchr(label, ' ');
 
 	buf_printf(out, "<path d='M%d %d h%d' stroke='#57606a' marker-end='url(#a)'/>\n", x, y, GAP - 8);
-	buf_printf(out, "<text x='%d' y='%d' class='who'>%.*s</text>\n", x + GAP / 2 - 3, y - 20, (int)(space ? space - label : (int)strlen(label)),
-	           label);
+	buf_printf(out, "<text x='%d' y='%d' class='who'>%.*s</text>\n", x + GAP / 2 - 3, y - 20,
+	           (int)(space ? space - label : (int)strlen(label)), label);
 	if (space)
 		buf_printf(out, "<text x='%d' y='%d' class='who'>%s</text>\n", x + GAP / 2 - 3, y - 7, space + 1);
 }
@@ -139,7 +143,8 @@ static void draw(struct buf *out)
 		width = w > width ? w : width;
 	}
 	buf_printf(out,
-	           "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' font-family='sans-serif' "
+	           "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
+	           "font-family='sans-serif' "
 	           "font-size='13'>\n<title>The lock of a node, step by step</title>\n"
 	           "<style>.title{font-weight:bold;font-size:15px}.who{font-size:11px;text-anchor:middle;fill:#57606a}"
 	           ".ok{fill:#1a7f37}.no{fill:#9a6700}</style>\n"
