@@ -131,6 +131,8 @@ static void bind_answered(struct effect *x, const struct kube_result *r)
 {
 	struct entry *e = x->e;
 
+	if (x->term != x->s->term)
+		return;
 	if (r->outcome == KUBE_OK)
 		e->bind_sure = true;
 	else if (x->first && !(r->outcome == KUBE_RETRY && r->maybe_done)) {
@@ -449,15 +451,20 @@ static void verified(void *arg, struct slurm_result *r)
 	struct effect *x = arg;
 	struct scheduler *s = x->s;
 	struct known_job *j;
+	struct extra_id id;
+	bool same = false;
 
-	if (r->outcome == SLURM_OK && r->n)
+	if (r->outcome == SLURM_OK && r->n) {
 		jobs_learn(s, &r->jobs[0], r->asked);
+		same = extra_parse(str_or(r->jobs[0].extra, ""), &id) && str_eq(id.uid, x->e->uid) && r->jobs[0].state == x->state &&
+		       !(r->jobs[0].flags & JOBF_COMPLETING);
+	}
 	j = jobs_get(s, x->job);
 	if (r->outcome == SLURM_GONE && j && j->entry == x->e && j->known_at <= r->asked)
 		jobs_forget(s, j);
 	if (r->outcome != SLURM_OK)
 		end(x, r->outcome == SLURM_GONE ? 0 : pause_of(x, 0));
-	else if (!j || j->entry != x->e || j->p.state != x->state || (j->p.flags & JOBF_COMPLETING))
+	else if (!same)
 		end(x, 0);
 	else
 		x->go(x);

@@ -97,8 +97,10 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 
 	switch (ask->hook) {
 	case HOOK_STARTED:
-		j->p.hook_restarts = j->p.restarts;
-		j->p.hook_since = now_of(s);
+		if (j->p.state == JOB_RUNNING) { /* else it is the script of another job of that number, which Slurm forgot */
+			j->p.hook_restarts = j->p.restarts;
+			j->p.hook_since = now_of(s);
+		}
 		if (!e->started_at)
 			e->started_at = arrived;
 		ask->reply(ask->arg, 200, "{}");

@@ -73,6 +73,7 @@ void jobs_forget(struct scheduler *s, struct known_job *j)
 {
 	struct entry *e = j->entry;
 
+	log_debug("Pod %s: job %u is not there any more", e->key, j->p.id);
 	for (uint32_t i = 0; i < e->n_jobs; i++)
 		if (e->jobs[i] == j) {
 			memmove(&e->jobs[i], &e->jobs[i + 1], (e->n_jobs - i - 1) * sizeof(struct known_job *));
@@ -173,8 +174,11 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	uint64_t excluded;
 	bool changed;
 
-	if (j && j->known_at > asked)
-		return j; /* what we know is newer */
+	if (j && j->known_at > asked) { /* what we know may be newer; and if it is not, it is asked for once more */
+		if (job->state != j->p.state || job->flags != j->p.flags || job->restarts != j->p.restarts)
+			jobs_load_one(s, job->id);
+		return j;
+	}
 	if (!job_is_ours(s, job, &id)) {
 		if (j) { /* its extra was changed under us: it is no longer the Pod's */
 			e = j->entry;
@@ -205,7 +209,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.launch_failed = job->prolog_failed;
 	changed = memcmp(&was, &j->p, sizeof(was)) != 0 || !j->known_at || excluded != j->excluded;
 	j->excluded = excluded;
-	j->known_at = asked;
+	j->known_at = now_of(s);
 	changed |= set_text(&j->node, str_empty(job->nodes) ? NULL : job->nodes);
 	changed |= set_text(&j->reason, str_or(job->reason_detail, job->reason));
 	if (job_is_over(&j->p) && !j->p.over_since)
@@ -337,12 +341,15 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 		return;
 	}
 	s->list_failures = 0;
-	for (uint32_t n = 0; n < r->n; n++)
-		jobs_learn(s, &r->jobs[n], r->asked);
+	for (uint32_t n = 0; n < r->n; n++) {
+		j = jobs_learn(s, &r->jobs[n], r->asked);
+		if (j)
+			j->listed = r->asked;
+	}
 	while ((j = map_next(&s->by_job, &i))) {
 		struct entry *e = j->entry;
 
-		if (j->known_at < r->asked) { /* not in the list, and it is newer than what we knew */
+		if (j->known_at <= r->asked && j->listed != r->asked) { /* not in the list, and that is newer than what we knew */
 			jobs_forget(s, j);
 			entry_dirty(s, e, 0);
 		}

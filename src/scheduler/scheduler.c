@@ -349,6 +349,10 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
 		s->o.kube->ops->refresh(s->o.kube);
 	while ((e = map_next(&s->by_uid, &i))) {
+		if (leading && !e->busy) { /* the fresh stores will show whether a binding of then came through */
+			free(e->bound_node);
+			e->bound_node = NULL;
+		}
 		if (leading)
 			entry_dirty(s, e, 0);
 		else
