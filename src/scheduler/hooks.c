@@ -118,7 +118,11 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		const struct pod *pod = entry_pod(s, e);
 		struct drain_ask *d;
 
-		if (!pod || (!pod->node_name && !e->bound_node) || pod_is_over(pod) || !j->node) {
+		const char *on = pod ? str_or(pod->node_name, e->bound_node) : NULL;
+		const char *node = places_kube_node(s, j->node);
+
+		/* On another node it is by a later job: this one's node failed, and only its script does not know. */
+		if (!on || pod_is_over(pod) || !j->node || (node && !str_eq(on, node))) {
 			ask->reply(ask->arg, 200, "{\"drained\":false}"); /* nothing is left that would be in the way */
 			break;
 		}

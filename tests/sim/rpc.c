@@ -23,6 +23,7 @@ struct rpc {
 	struct slurm_result r;
 	char message[128];
 	bool answer_lost;
+	usec_t served;
 };
 
 static const char *const verbs[SLURM_VERBS] = {
@@ -51,11 +52,22 @@ static void rpc_free(struct rpc *c)
 	free(c);
 }
 
+static void outcome(struct rpc *c, enum slurm_outcome o, const char *message)
+{
+	c->r.outcome = o;
+	str_copy(c->message, sizeof(c->message), message);
+}
+
 static void rpc_answered(struct world *w, struct ev *e)
 {
 	struct rpc *c = e->p;
 	struct life *l = life_get(w, c->life);
 
+	if (!e->a && c->served && c->served < w->ctld.up_since) { /* so does what it was about to answer */
+		outcome(c, SLURM_RETRY, "Zero Bytes were transmitted or received");
+		c->r.maybe_done = slurm_verb_changes(c->ask.verb);
+		c->r.n = 0;
+	}
 	c->r.message = c->message;
 	if (l && !l->dying)
 		c->done(c->arg, &c->r);
@@ -167,12 +179,6 @@ static void answer_conf(struct world *w, struct rpc *c)
 }
 
 /* ---- effects ---- */
-
-static void outcome(struct rpc *c, enum slurm_outcome o, const char *message)
-{
-	c->r.outcome = o;
-	str_copy(c->message, sizeof(c->message), message);
-}
 
 static void do_change_job(struct world *w, struct rpc *c, struct sjob *j)
 {
@@ -300,6 +306,7 @@ static void rpc_arrives(struct world *w, struct ev *e)
 	}
 	else {
 		serve(w, c);
+		c->served = w->now;
 		say_effect(w, c);
 	}
 	if (e->a) {
