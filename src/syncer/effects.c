@@ -38,6 +38,13 @@ static struct effect *begin(struct syncer *s, struct sync_entry *e, enum sync_ef
 	return x;
 }
 
+/* Looked at again when there is room; who waits already keeps its place. */
+static void wait_turn(struct link *turns, struct link *turn)
+{
+	if (list_empty(turn))
+		list_add_tail(turns, turn);
+}
+
 /* ---- what is known of the Pod ---- */
 
 static void remember(struct sync_entry *e, const struct pod *pod)
@@ -88,6 +95,8 @@ static void node_changed(void *arg, struct slurm_result *r)
 	usec_t now = sync_now(s), wait = 0;
 
 	e->slurm_busy = false;
+	if (x->what == DID_WORDS)
+		s->n_words--;
 	e->slurm_wrote = now; /* whatever came of it: look at Slurm first */
 	e->waits_for_news = true;
 	sync_count(s, x->what, slurm_outcomes[r->outcome]);
@@ -170,6 +179,11 @@ static void look_words(struct syncer *s, struct sync_entry *e, const struct pod 
 		sync_dirty(s, e, e->words_not_before);
 		return;
 	}
+	if (s->n_words >= SYNC_WORDS_MAX) {
+		wait_turn(&s->words_turns, &e->words_turn);
+		return;
+	}
+	s->n_words++;
 	e->words_not_before = usec_add(sync_now(s), SYNC_WORDS_PAUSE);
 	change.expect_extra_is = true; /* a person who writes it at the same moment keeps their words */
 	change.expect_extra = e->node->extra;
@@ -228,6 +242,7 @@ static void pod_written(void *arg, const struct kube_result *r)
 	usec_t now = sync_now(s), wait = 0;
 
 	e->kube_busy = false;
+	s->n_pods--;
 	sync_count(s, x->what, kube_outcomes[r->outcome]);
 	switch (r->outcome) {
 	case KUBE_OK:
@@ -287,6 +302,7 @@ static void write_pod(struct syncer *s, struct sync_entry *e, const struct pod *
 	change.conditions = c->conditions;
 	change.n_conditions = c->n_conditions;
 	e->kube_busy = true;
+	s->n_pods++;
 	s->o.kube->ops->change(s->o.kube, &change, pod_written, x);
 }
 
@@ -353,7 +369,11 @@ static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *
 	slurm_conditions_decide(&v, &c);
 	if (c.again != USEC_NEVER)
 		sync_dirty(s, e, c.again);
-	if (c.n_conditions || c.n_labels || lock.act != LOCK_ASK_KEEP)
+	if (!c.n_conditions && !c.n_labels && lock.act == LOCK_ASK_KEEP)
+		return;
+	if (s->n_pods >= SYNC_PODS_MAX && lock.act != LOCK_ASK_REQUEST)
+		wait_turn(&s->pod_turns, &e->pod_turn); /* a prolog does not wait for its turn */
+	else
 		write_pod(s, e, pod, &c, &lock);
 }
 

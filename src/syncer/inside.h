@@ -24,6 +24,9 @@
 #define SYNC_REFUSED (30 * USEC_SEC)   /* what was refused is tried again then */
 #define SYNC_WORDS_PAUSE (5 * USEC_SEC) /* between two changes of a node's Extra, Comment and features */
 #define SYNC_PER_STEP 512
+/* Under way at once, when everything is new: what is urgent (drains, locks, the lease) must get through. */
+#define SYNC_PODS_MAX 32
+#define SYNC_WORDS_MAX 4
 #define SYNC_PARKED_MAX 20000
 #define SYNC_SEEN 4
 #define SYNC_COSTS 4
@@ -77,6 +80,7 @@ struct sync_entry {
 	uint64_t own_epoch, epoch_term;
 	unsigned slurm_tries, kube_tries;
 	struct link parked;
+	struct link pod_turn, words_turn; /* in the syncer's lists while it waits for its turn */
 };
 
 struct sync_numbers;
@@ -92,6 +96,8 @@ struct syncer {
 	uint64_t term, round;
 	usec_t term_since;
 	size_t n_parked;
+	struct link pod_turns, words_turns; /* entries that wait to write; told when one ends */
+	unsigned n_pods, n_words;           /* under way */
 	bool leading;
 };
 

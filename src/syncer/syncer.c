@@ -39,6 +39,8 @@ struct sync_entry *sync_entry_make(struct syncer *s, const char *name)
 	e = NEW(struct sync_entry);
 	e->name = mem_strdup(name);
 	link_init(&e->parked);
+	link_init(&e->pod_turn);
+	link_init(&e->words_turn);
 	map_put(&s->entries, e->name, e);
 	return e;
 }
@@ -46,6 +48,8 @@ struct sync_entry *sync_entry_make(struct syncer *s, const char *name)
 static void entry_free(struct syncer *s, struct sync_entry *e)
 {
 	sync_hooks_close(s, e, 503, "{\"error\":\"the syncer ends: ask again\"}");
+	link_remove(&e->pod_turn);
+	link_remove(&e->words_turn);
 	map_remove(&s->entries, e->name);
 	free(e->name);
 	free(e->pod_uid);
@@ -88,6 +92,23 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 
 /* ---- the whole ---- */
 
+/* As many as there is room for may look whether they still want to write. */
+static void give_turns(struct syncer *s)
+{
+	struct link *l;
+
+	for (unsigned n = s->n_pods; n < SYNC_PODS_MAX && (l = list_take_head(&s->pod_turns)); n++)
+		sync_dirty(s, LIST_ITEM(l, struct sync_entry, pod_turn), 0);
+	for (unsigned n = s->n_words; n < SYNC_WORDS_MAX && (l = list_take_head(&s->words_turns)); n++)
+		sync_dirty(s, LIST_ITEM(l, struct sync_entry, words_turn), 0);
+}
+
+static bool has_turns(const struct syncer *s)
+{
+	return (s->n_pods < SYNC_PODS_MAX && !list_empty(&s->pod_turns)) ||
+	       (s->n_words < SYNC_WORDS_MAX && !list_empty(&s->words_turns));
+}
+
 usec_t syncer_step(struct syncer *s)
 {
 	usec_t now = sync_now(s);
@@ -99,6 +120,7 @@ usec_t syncer_step(struct syncer *s)
 	feeds_step(s, now);
 	if (!store_synced(s->pods) || !s->feeds[PART_NODES].asked)
 		return MIN_OF(usec_add(now, 100 * USEC_MSEC), feeds_next(s)); /* until both sides have been read */
+	give_turns(s);
 	while (n++ < SYNC_PER_STEP && (name = dirty_take(&s->dirty, now))) {
 		struct sync_entry *e = map_get(&s->entries, name);
 
@@ -109,6 +131,8 @@ usec_t syncer_step(struct syncer *s)
 		if (!e->node && !e->slurm_busy && !e->kube_busy && list_empty(&e->parked) && !sync_pod(s, e))
 			entry_free(s, e);
 	}
+	if (has_turns(s))
+		return now; /* some had nothing to write any more: the next */
 	return MIN_OF(dirty_next(&s->dirty), feeds_next(s));
 }
 
@@ -170,6 +194,8 @@ struct syncer *syncer_new(const struct syncer_options *o)
 	s->o.reboot_condition = str_or(o->reboot_condition, "PhaseState");
 	s->o.reboot_reason = str_or(o->reboot_reason, "production-powerreset");
 	s->rng = rng_from_kernel();
+	link_init(&s->pod_turns);
+	link_init(&s->words_turns);
 	feeds_start(s);
 	s->pods = o->kube->ops->watch(o->kube, KUBE_PODS, o->ns, LABEL_NODESET, NULL);
 	store_listen(s->pods, pod_changed, s);

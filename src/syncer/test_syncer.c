@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "syncer/syncer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -235,6 +236,24 @@ static void test_a_new_pod_gets_everything_in_one_write(void **state)
 	assert_int_equal(w.n_kube, before + 1);
 	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_FALSE);
 	assert_string_equal(world_value(pod->labels, pod->n_labels, LABEL_DRAIN), "false");
+}
+
+static void test_many_new_pods_do_not_crowd_out_what_is_urgent(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 2; i <= 60; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		world_pod(&w, name);
+	}
+	world_run(&w, A_WHILE);
+	assert_between(w.kube_most, 16, 32);
+	assert_between(w.words_most, 2, 4);
+	for (int i = 0; i < 60; i++) {
+		assert_string_equal(world_value(w.pod[i].labels, w.pod[i].n_labels, LABEL_DRAIN), "false");
+		assert_non_null(w.node[i].n.extra);
+	}
 }
 
 static void test_each_change_is_written_once(void **state)
@@ -546,11 +565,12 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_person_at_the_same_moment_wins), T(a_drain_removed_too_early_comes_back),
           T(a_node_that_is_down_is_left_alone_until_it_is_up), T(verified_nodes_are_undrained),
           T(while_slurm_is_away_nothing_is_lost), T(pods_not_heard_of_for_long_drain_nothing),
-          T(a_new_pod_gets_everything_in_one_write), T(each_change_is_written_once),
-          T(the_silence_after_an_undrain_is_not_told), T(a_pod_without_a_slurm_node_says_so),
-          T(conflicts_are_tried_again_until_they_end), T(the_node_tells_of_its_pod),
-          T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words), T(features_come_and_go_with_the_pod),
-          T(a_prolog_waits_until_its_node_is_locked), T(a_lock_of_before_is_not_taken_for_the_new_one),
-          T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
-          T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),
-          T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody), T(slurm_is_asked_no_more_than_it_can_bear))
+          T(a_new_pod_gets_everything_in_one_write), T(many_new_pods_do_not_crowd_out_what_is_urgent),
+          T(each_change_is_written_once), T(the_silence_after_an_undrain_is_not_told),
+          T(a_pod_without_a_slurm_node_says_so), T(conflicts_are_tried_again_until_they_end),
+          T(the_node_tells_of_its_pod), T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words),
+          T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
+          T(a_lock_of_before_is_not_taken_for_the_new_one), T(a_request_is_kept_until_slurm_was_asked_after_the_prolog),
+          T(prologs_that_cannot_be_served_are_told_why), T(without_leadership_nothing_is_done_and_prologs_ask_again),
+          T(a_reboot_needs_permission), T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody),
+          T(slurm_is_asked_no_more_than_it_can_bear))

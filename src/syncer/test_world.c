@@ -12,12 +12,15 @@
 #define START (1000 * USEC_SEC)
 #define WALL (1700000000 * USEC_SEC)
 
+static void *keep(struct world *w, void *p)
+{
+	w->texts = mem_realloc_n(w->texts, w->n_texts + 1, sizeof(*w->texts));
+	return w->texts[w->n_texts++] = p;
+}
+
 const char *world_text(struct world *w, const char *text)
 {
-	if (!text)
-		return NULL;
-	assert(w->n_texts < ARRAY_LEN(w->texts));
-	return w->texts[w->n_texts++] = mem_strdup(text);
+	return text ? keep(w, mem_strdup(text)) : NULL;
 }
 
 static usec_t mono(const struct clock *c)
@@ -94,10 +97,9 @@ void world_show(struct world *w, struct world_pod *p)
 	o->conditions = mem_dup(p->conditions, sizeof(p->conditions));
 	o->n_conditions = p->n_conditions;
 	o->node_name = p->node;
-	assert(w->n_texts + 3 < ARRAY_LEN(w->texts));
-	w->texts[w->n_texts++] = (char *)o->meta.labels;
-	w->texts[w->n_texts++] = (char *)o->meta.annotations;
-	w->texts[w->n_texts++] = (char *)o->conditions;
+	keep(w, o->meta.labels);
+	keep(w, o->meta.annotations);
+	keep(w, o->conditions);
 	store_put(w->pods, o, sizeof(*o));
 }
 
@@ -159,6 +161,8 @@ static void change(struct kube_port *k, const struct kube_change *c, kube_done d
 	struct world_answer *a = answer_later(w);
 
 	w->n_kube++;
+	w->kube_now++;
+	w->kube_most = MAX_OF(w->kube_most, w->kube_now);
 	a->kube = true;
 	a->kube_done = done;
 	a->arg = arg;
@@ -239,6 +243,9 @@ static void call(struct slurm_port *p, const struct slurm_request *rq, slurm_don
 		a->outcome = SLURM_RETRY;
 	else if (rq->verb == SLURM_CHANGE_NODE) {
 		w->n_slurm++;
+		a->words = rq->node_change->what & NODE_CHANGE_EXTRA;
+		w->words_now += a->words;
+		w->words_most = MAX_OF(w->words_most, w->words_now);
 		a->outcome = change_node(w, rq->node, rq->node_change);
 	} else
 		read_slurm(w, rq, a);
@@ -258,6 +265,8 @@ void world_drain(struct world *w, struct snode *n, const char *reason)
 
 static void give(struct world *w, struct world_answer *a)
 {
+	w->kube_now -= a->kube;
+	w->words_now -= a->words;
 	if (a->kube) {
 		struct kube_result r = { .outcome = (enum kube_outcome)a->outcome,
 			                 .message = "",
@@ -280,7 +289,6 @@ static void give(struct world *w, struct world_answer *a)
 		a->slurm_done(a->arg, &r);
 		free(r.block);
 	}
-	(void)w;
 }
 
 static void round_of(struct world *w)
@@ -394,4 +402,5 @@ void world_close(struct world *w)
 	store_free(w->pods);
 	for (unsigned i = 0; i < w->n_texts; i++)
 		free(w->texts[i]);
+	free(w->texts);
 }

@@ -9,7 +9,7 @@
 #include "port/kinds.h"
 #include "syncer/syncer.h"
 
-#define WORLD_MAX 16
+#define WORLD_MAX 64
 #define WORLD_NOTES 12
 
 struct world_pod {
@@ -28,7 +28,7 @@ struct world_node {
 };
 
 struct world_answer {
-	bool kube;
+	bool kube, words;
 	kube_done kube_done;
 	slurm_done slurm_done;
 	void *arg;
@@ -49,8 +49,9 @@ struct world {
 	struct world_node node[WORLD_MAX];
 	struct world_answer answers[256];
 	unsigned n_answers, uids, versions;
-	char *texts[4096];
+	char **texts;
 	unsigned n_texts;
+	unsigned kube_now, kube_most, words_now, words_most; /* under way at once */
 	unsigned n_kube, n_slurm, n_reads; /* effects that arrived, and lists of nodes */
 	bool slurm_away, kube_conflicts;
 	struct condition node_condition; /* the last written to a Kubernetes Node */

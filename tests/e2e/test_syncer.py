@@ -48,7 +48,7 @@ class World:
         self.syncer = subprocess.Popen(
             [BUILD / "src/cmd/sunk", "syncer", "--kubeconfig", self.env["KUBECONFIG"], "--slurm-conf", self.env["SLURM_CONF"],
              "--listen", "127.0.0.1:0", "--hook-listen", "127.0.0.1:0", "--hook-token-file", self.dir / "token",
-             "--doorbell-address", "none", "--metrics-interval", "200ms", "--hook-timeout", "20s", "--listen-file", listening, *flags],
+             "--metrics-interval", "200ms", "--hook-timeout", "20s", "--listen-file", listening, *flags],
             env=dict(self.env, POD_NAMESPACE="slurm", POD_NAME="syncer"), stdout=log, stderr=log)
         log.close()
         wait_for(lambda: listening.exists() and "syncer-hook" in listening.read_text())
