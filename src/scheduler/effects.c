@@ -444,6 +444,23 @@ static void released(void *arg, struct slurm_result *r)
 	cancel(x);
 }
 
+static void mark_released(struct effect *x)
+{
+	struct extra_id id = { .mark = EXTRA_RELEASED };
+	char extra[EXTRA_MAX];
+	const char *name = strchr(x->e->key, '/') + 1;
+
+	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
+	str_copy(id.name, sizeof(id.name), name);
+	str_copy(id.uid, sizeof(id.uid), x->e->uid);
+	x->s->o.slurm->ops->call(x->s->o.slurm,
+	                         &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
+	                                                   .job_id = x->job,
+	                                                   .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
+	                                                                                        .extra = extra_format(&id, extra) } },
+	                         released, x);
+}
+
 /* Slurm's cancels and changes take a number, and a controller that lost its state gives the same number to another Pod's job. So
  * the job is looked at once more, right before: it must be the one that was decided on, in the state of then. */
 static void verified(void *arg, struct slurm_result *r)
@@ -466,6 +483,8 @@ static void verified(void *arg, struct slurm_result *r)
 		end(x, r->outcome == SLURM_GONE ? 0 : pause_of(x, 0));
 	else if (!same)
 		end(x, 0);
+	else if (x->go == cancel && j && j->released && id.mark != EXTRA_RELEASED)
+		mark_released(x); /* the script started after all, and wrote over it */
 	else
 		x->go(x);
 }
@@ -489,24 +508,6 @@ static void change_job(struct scheduler *s, struct entry *e, const struct pod *p
 	s->o.slurm->ops->call(
 	        s->o.slurm,
 	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = d->job, .job_change = change }, done, x);
-}
-
-static void mark_released(struct effect *x)
-{
-	struct extra_id id = { .mark = EXTRA_RELEASED };
-	char extra[EXTRA_MAX];
-	const char *name = strchr(x->e->key, '/') + 1;
-
-	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
-	str_copy(id.name, sizeof(id.name), name);
-	str_copy(id.uid, sizeof(id.uid), x->e->uid);
-	x->s->o.slurm->ops->call(
-	        x->s->o.slurm,
-	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
-	                                  .job_id = x->job,
-	                                  .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
-	                                                                       .extra = extra_format(&id, extra) } },
-	        released, x);
 }
 
 static void release(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)

@@ -204,6 +204,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.state = job->state;
 	j->p.flags = job->flags;
 	j->p.restarts = job->restarts;
+	j->released |= id.mark == EXTRA_RELEASED;
 	j->p.mark = j->released ? EXTRA_RELEASED : id.mark;
 	j->p.mark_restarts = id.restarts;
 	j->p.launch_failed = job->prolog_failed;

@@ -140,7 +140,9 @@ static void check_lost(struct world *w, struct kpod *k, usec_t passed)
 	int node = kube_node_number(w, k->pod->node_name);
 	bool held, told;
 
-	if (!k->pod->node_name || pod_ended(k->pod) || job_under(w, k)) {
+	/* Who takes the annotation away too makes it a Pod that never had a job. */
+	if (!k->pod->node_name || pod_ended(k->pod) || job_under(w, k) ||
+	    !pair_get(k->pod->meta.annotations, k->pod->meta.n_annotations, ANNOTATION_JOB_ID)) {
 		k->lost = 0;
 		k->was_lost = false;
 		return;
