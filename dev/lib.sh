@@ -79,3 +79,12 @@ free_ports() {
 	done
 	die "found no $1 free ports in a row"
 }
+
+# Where a person works is shown inside the root too (dev/root): what a job or a Pod writes there is then found.
+show_places() {
+	for w_dir in "${HOME:-/}" "$PWD"; do
+		case $w_dir in / | /usr* | /bin* | /sbin* | /lib* | /etc* | /var* | /proc* | /sys* | /dev* | /run*) continue ;; esac
+		SUNK_ROOT_BIND=${SUNK_ROOT_BIND:+$SUNK_ROOT_BIND:}$w_dir
+		export SUNK_ROOT_BIND
+	done
+}
