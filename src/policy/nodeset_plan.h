@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a NodeSet does next: which Pods are made, drained and deleted. It sees the set, all Nodes and the set's Pods (with what Slurm
+ * says in their conditions) and returns independent steps; the shell takes them, waits until they show, and asks again. Pure.
+ *
+ * What holds:
+ *  - A Pod is deleted only when it is marked, Slurm says that nothing runs there, and nothing can start there any more (drained,
+ *    or not responding); or when it never ran; or when a person forces it (annotation force-delete). Not knowing keeps it.
+ *  - A Pod is marked (ANNOTATION_PENDING_DELETION: the syncer drains) before, and unmarked when it may stay after all.
+ *  - At most one Pod of any NodeSet is made for a Node.
+ *  - An update takes no more Pods away than maxUnavailable allows, those that are missing for other reasons counted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/knode.h"
+#include "model/nodeset.h"
+#include "policy/nodeset.h"
+
+#define ANNOTATION_FORCE_DELETE ANNOTATION_PREFIX "force-delete" /* on a Pod: deleted although a job may run there */
+#define LABEL_REVISION ANNOTATION_PREFIX "revision"
+#define REVISION_MAX 17           /* and NUL */
+#define NODESET_POD_NAME_MAX 64   /* and NUL: a host name */
+#define NODESET_STAND_IN (5 * 60 * USEC_SEC) /* not ready for so long: another may stand in */
+
+enum nodeset_act {
+	NODESET_CREATE, /* Pod `name` on `node` */
+	NODESET_ADOPT,  /* `pod` has our label and no owner: own it */
+	NODESET_MARK,   /* `pod`: pending deletion, `why` */
+	NODESET_UNMARK, /* `pod` may stay */
+	NODESET_DELETE, /* `pod`, as it was read */
+};
+
+struct nodeset_step {
+	enum nodeset_act act;
+	const struct knode *node;
+	const struct pod *pod;
+	const char *why;
+	char name[NODESET_POD_NAME_MAX];
+};
+
+struct nodeset_node {
+	const struct knode *node;
+	bool taken; /* by another NodeSet: it has a Pod there, or is about to */
+};
+
+struct nodeset_view {
+	const struct nodeset *set;
+	const struct nodeset_node *nodes;
+	size_t n_nodes;
+	const struct pod *const *pods; /* in its namespace, with its label or owned by it */
+	size_t n_pods;
+	usec_t now; /* wall */
+	/* Has any Pod of the namespace this name? NULL: none but ours. */
+	bool (*name_taken)(void *arg, const char *name);
+	void *arg;
+};
+
+struct nodeset_outlook {
+	struct nodeset_status status; /* its revision points here, its selector is not set */
+	char revision[REVISION_MAX];
+	size_t n_unsure; /* marked Pods of which nobody says whether a job runs there */
+	size_t n_busy;   /* marked Pods that wait for their jobs to end */
+	size_t n_cordoned, n_nameless; /* Nodes that would do, but for this */
+};
+
+/* Returns how many steps were written to `steps`. A set that is being deleted wants no Pods. */
+size_t nodeset_plan(const struct nodeset_view *v, struct nodeset_step *steps, size_t max, struct nodeset_outlook *ret);
+
+/* The condition Ready: reason and a sentence that says what to do. True when all is as wanted. */
+#define NODESET_MESSAGE_MAX 512
+bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, const char **ret_reason,
+                   char message[NODESET_MESSAGE_MAX]);
+
+const char *nodeset_prefix(const struct nodeset *set);
+void nodeset_revision(const struct nodeset *set, char revision[REVISION_MAX]);
+/* The Node that a Pod is on, or pinned to; NULL when none. */
+const char *nodeset_pod_node(const struct pod *pod);
+/* PREFIX-012-002 for 10.174.12.2; without an IPv4 address PREFIX-NODENAME. `again`: that name is taken, another one. */
+void nodeset_pod_name(const char *prefix, const struct knode *node, bool again, char name[NODESET_POD_NAME_MAX]);
+/* How many of `desired` an update may take away, at least 1. text as in struct nodeset. */
+int32_t nodeset_max_unavailable(const char *text, int32_t desired);
