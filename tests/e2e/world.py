@@ -28,6 +28,8 @@ PREFIX = "sunk.coreweave.com/"
 MERGE = "application/merge-patch+json"
 KILL_WAIT = 8  # so a Pod's grace may be 2 at most
 DRAINED = "k8s: pod deletion timeout"
+ENDING = ("RUNNING", "COMPLETING")  # states of a job that holds its node
+STUBBORN = "trap '' TERM; while :; do sleep 0.1; done"  # takes its whole grace period
 
 _KEY = re.compile(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=")
 
@@ -40,17 +42,19 @@ def fields(line):
 
 
 class World:
-    def __init__(self, options=(), nodes=4, kill_wait=KILL_WAIT):
+    def __init__(self, options=(), nodes=4, kill_wait=KILL_WAIT, parts="scheduler"):
         self.dir = Path(tempfile.mkdtemp(prefix="sw-", dir="/tmp"))
         self.dir.chmod(0o755)  # jobs run as other users, too
         self.up = False
         self.stopped = set()  # processes under SIGSTOP
         self.children = []
         try:
-            self._start(*options, "--nodes", nodes, "--kill-wait", kill_wait)
+            self._start(*options, "--nodes", nodes, "--kill-wait", kill_wait, "--parts", parts)
         except BaseException:
             self.close()
             raise
+
+    dev = DEV
 
     def _start(self, *options):
         up = subprocess.run(
@@ -182,7 +186,7 @@ class World:
     def resume(self, *names):
         for name in names:
             self.scontrol("update", f"nodename={name}", "state=resume", ok=None)
-        self.until("the nodes are back", lambda: all("IDLE" in self.node(n)["State"] or "MIXED" in self.node(n)["State"] for n in names))
+        self.until("the nodes are back", lambda: not any(s in self.node(n)["State"] for n in names for s in ("DOWN", "DRAIN")))
 
     # ---- Kubernetes ----
 
@@ -432,3 +436,12 @@ class Space:
             return [j["JobId"] for j in mine if j["JobState"] in live]
 
         w.until(f"the jobs of {self.ns} are over", lambda: not rest())
+
+
+def hold(world, pod, what, has_it, deadline=30):
+    """Waits until has_it(), and checks at every look that the Pod was gone before."""
+    end = time.monotonic() + deadline
+    while not has_it():
+        assert time.monotonic() < end, f"not within {deadline} s: {what}\n{world.story()}"
+        time.sleep(0.02)
+    assert pod.gone() or pod.phase() in ("Succeeded", "Failed"), f"{what}, and the Pod is still there\n{world.story()}"
