@@ -502,12 +502,13 @@ void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void
 
 void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost)
 {
-	const char *node = pod && lost && pod->node_name ? places_slurm_node(s, pod->node_name) : NULL;
+	const char *on = pod && pod->node_name ? places_slurm_node(s, pod->node_name) : NULL;
+	bool gone = !pod || pod_is_over(pod) || !pod->node_name || (on && !str_eq(on, e->hold_node));
 
-	if (node && !e->hold_node) {
-		e->hold_node = mem_strdup(node);
-		places_drain(s, node, NULL, NULL);
-	} else if (e->hold_node && (!pod || pod_is_over(pod))) {
+	if (lost && on && !e->hold_node) {
+		e->hold_node = mem_strdup(on);
+		places_drain(s, on, NULL, NULL);
+	} else if (e->hold_node && gone) { /* or it was never there: a binding that we were not sure of */
 		_cleanup_free_ char *was = TAKE_PTR(e->hold_node);
 
 		places_drain(s, was, NULL, NULL);

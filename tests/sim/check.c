@@ -42,7 +42,8 @@ void check_bind(struct world *w, const struct kpod *k, const char *node)
 	if (!last && !k->disturbed)
 		broken(w, "Pod %s is bound to %s, where it has no job", k->pod->meta.name, node);
 	else if (last && last->in_prolog)
-		broken(w, "Pod %s is bound to %s before job %u has started its script", k->pod->meta.name, node, last->id);
+		broken(w, "Pod %s is bound to %s before job %u has started its script", k->pod->meta.name, node,
+		       last->id);
 	else if (last && (last->ended_by == BY_ITSELF || (last->ended_by == BY_SCHEDULER && !k->disturbed)))
 		broken(w, "Pod %s is bound to %s after its job %u had ended there", k->pod->meta.name, node, last->id);
 }
@@ -63,7 +64,8 @@ void check_cancel(struct world *w, const struct sjob *j)
 	if (!k || !k->pod->node_name || pod_ended(k->pod) || k->pod->meta.deletion)
 		return;
 	if (j->node >= 0 && kube_node_number(w, k->pod->node_name) == j->node)
-		broken(w, "the scheduler cancels job %u under Pod %s, which runs and was not told to go", j->id, k->pod->meta.name);
+		broken(w, "the scheduler cancels job %u under Pod %s, which runs and was not told to go", j->id,
+		       k->pod->meta.name);
 }
 
 void check_script_left(struct world *w, const struct sjob *j)
@@ -71,7 +73,8 @@ void check_script_left(struct world *w, const struct sjob *j)
 	const struct kpod *k = pod_by_uid(w, j->uid);
 
 	if (k && k->pod->node_name && !pod_ended(k->pod) && kube_node_number(w, k->pod->node_name) == j->node)
-		broken(w, "the placeholder of job %u ends by itself while its Pod %s is on %s", j->id, k->pod->meta.name, k->pod->node_name);
+		broken(w, "the placeholder of job %u ends by itself while its Pod %s is on %s", j->id,
+		       k->pod->meta.name, k->pod->node_name);
 }
 
 void check_node_change(struct world *w, const struct snode_state *n, const struct node_change *c)
@@ -156,7 +159,8 @@ static void check_lost(struct world *w, struct kpod *k, usec_t passed)
 	k->lost = told && held ? 0 : k->lost + passed;
 	if (k->lost > LOST_MAX)
 		broken(w, "Pod %s is on %s without a job, and %s%s%s", k->pod->meta.name, k->pod->node_name,
-		       told ? "" : "nothing says so", told || held ? "" : " and ", held ? "" : "others may start there");
+		       told ? "" : "nothing says so", told || held ? "" : " and ",
+		       held ? "" : "others may start there");
 }
 
 static void check_orphan(struct world *w, struct sjob *j, usec_t passed)
@@ -202,7 +206,8 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 		if (live)
 			*why = "is over, but its job is not";
 	} else if (p->node_name) {
-		if (!live || live->state != JOB_RUNNING || live->flags || live->node != kube_node_number(w, p->node_name))
+		if (!live || live->state != JOB_RUNNING || live->flags ||
+		    live->node != kube_node_number(w, p->node_name))
 			*why = "is bound, but has no running job";
 		else if (p->phase != POD_RUNNING)
 			*why = "does not run yet";
@@ -211,7 +216,8 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 	} else if (live && live->state != JOB_PENDING) {
 		*why = "waits, but its job runs";
 	} else if (!live && str_eq(c->reason, "Unschedulable") && k->cpus <= w->node_cpus &&
-	           !str_eq(pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "partition"), "nowhere")) {
+	           !str_eq(pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "partition"),
+	                   "nowhere")) {
 		*why = "waits, and has no job";
 	} else if (live && live->node < 0 && str_eq(live->reason, "ReqNodeNotAvail") &&
 	           !pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "excluded-nodes")) {

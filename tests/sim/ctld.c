@@ -105,7 +105,8 @@ static void job_drop(struct world *w, struct sjob *j)
 {
 	for (size_t i = 0; i < w->ctld.n_jobs; i++)
 		if (w->ctld.jobs[i] == j) {
-			memmove(&w->ctld.jobs[i], &w->ctld.jobs[i + 1], (w->ctld.n_jobs - i - 1) * sizeof(struct sjob *));
+			memmove(&w->ctld.jobs[i], &w->ctld.jobs[i + 1],
+			        (w->ctld.n_jobs - i - 1) * sizeof(struct sjob *));
 			w->ctld.n_jobs--;
 			break;
 		}
@@ -473,7 +474,8 @@ static void preempt_for(struct world *w, const struct sjob *j)
 		for (size_t k = 0; k < w->ctld.n_jobs && room(w, i, 0, true) < j->cpus; k++) {
 			struct sjob *o = w->ctld.jobs[k];
 
-			if (!job_on_node(o) || o->node != (int)i || (o->flags & JOBF_COMPLETING) || tier_of(o) >= tier_of(j))
+			if (!job_on_node(o) || o->node != (int)i || (o->flags & JOBF_COMPLETING) ||
+			    tier_of(o) >= tier_of(j))
 				continue;
 			say(w, "job %u is preempted by %u", o->id, j->id);
 			job_terminate(w, o, JOB_PREEMPTED, BY_PREEMPTION);
@@ -529,7 +531,8 @@ static void ctld_tick(struct world *w, struct ev *e)
 		for (size_t i = 0; i < w->ctld.n_jobs; i++) {
 			struct sjob *j = w->ctld.jobs[i];
 
-			if (j->forgotten || j->state != JOB_PENDING || j->flags || (previous && !goes_first(previous, j)))
+			if (j->forgotten || j->state != JOB_PENDING || j->flags ||
+			    (previous && !goes_first(previous, j)))
 				continue;
 			if (!best || goes_first(j, best))
 				best = j;
@@ -688,7 +691,9 @@ void node_undrain(struct world *w, unsigned i)
 
 void ctld_init(struct world *w)
 {
-	w->ctld = (struct ctld) { .up = true, .up_since = w->now, .next_id = 1, .kill_wait = 30 * USEC_SEC, .min_job_age = 60 * USEC_SEC };
+	w->ctld = (struct ctld) {
+		.up = true, .up_since = w->now, .next_id = 1, .kill_wait = 30 * USEC_SEC, .min_job_age = 60 * USEC_SEC
+	};
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		snprintf(w->ctld.nodes[i].name, sizeof(w->ctld.nodes[i].name), "n%u", i);
 		w->ctld.nodes[i].cpus = w->node_cpus;

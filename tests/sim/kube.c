@@ -110,7 +110,8 @@ static void list_arrives(struct world *w, struct ev *e)
 		store_replace_end(s->store);
 		store_alive(s->store, w->now);
 		life_wakes(l);
-		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial, s->kind == KUBE_PODS ? "Pods" : "Nodes", list->n);
+		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial,
+		    s->kind == KUBE_PODS ? "Pods" : "Nodes", list->n);
 	}
 	for (size_t i = 0; i < list->n; i++)
 		version_unref(list->items[i]);
@@ -150,7 +151,9 @@ void streams_break(struct world *w, struct life *l)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (l->streams[i].watched)
-			stream_begin(w, l, i, MAX_OF(l->partitioned_until - w->now, 0) + span(w, 100 * USEC_MSEC, 10 * USEC_SEC));
+			stream_begin(w, l, i,
+			             MAX_OF(l->partitioned_until - w->now, 0) +
+			                     span(w, 100 * USEC_MSEC, 10 * USEC_SEC));
 }
 
 static void send_news(struct world *w, struct life *l, struct version *v)
@@ -349,7 +352,9 @@ static void kubelet_event(struct world *w, struct ev *e)
 		if (k->stopping)
 			return;
 		k->stopping = true;
-		in(w, MIN_OF(k->stop_for, grace) + (fault_hits(w, FAULT_KUBELET_SLOW, 300) ? span(w, 0, 90 * USEC_SEC) : 0),
+		in(w,
+		   MIN_OF(k->stop_for, grace) +
+		           (fault_hits(w, FAULT_KUBELET_SLOW, 300) ? span(w, 0, 90 * USEC_SEC) : 0),
 		   containers_end, k->number, 1, NULL);
 	} else if (k->pod->meta.deletion) {
 		pod_vanishes(w, k);
@@ -417,7 +422,9 @@ static void call_answered(struct world *w, struct ev *e)
 	struct life *l = life_get(w, c->life);
 	struct kpod *k;
 	char message[256];
-	struct kube_result r = { .outcome = c->outcome, .maybe_done = c->maybe_done, .reason = str_or(c->reason, ""), .message = message };
+	struct kube_result r = {
+		.outcome = c->outcome, .maybe_done = c->maybe_done, .reason = str_or(c->reason, ""), .message = message
+	};
 
 	snprintf(message, sizeof(message), "%s %s: %s", op_names[c->op], c->name, str_or(c->reason, "ok"));
 	if (c->op == OP_BIND && c->maybe_done && (k = pod_by_uid(w, c->uid)))
@@ -521,8 +528,8 @@ static void call_arrives(struct world *w, struct ev *e)
 		w->counts.deletes++;
 		pod_delete(w, k, c->grace);
 	}
-	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name, c->node ? " to " : "",
-	    str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
+	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name,
+	    c->node ? " to " : "", str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
 	if (e->a) { /* the answer was given long ago */
 		call_free(c);
 		return;
@@ -534,7 +541,8 @@ static void call_arrives(struct world *w, struct ev *e)
 		c->reason = "connection lost";
 		in(w, span(w, USEC_MSEC, 3 * USEC_SEC), call_answered, 0, 0, c);
 	} else {
-		in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 20 * USEC_MSEC), call_answered, 0, 0, c);
+		in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 20 * USEC_MSEC),
+		   call_answered, 0, 0, c);
 	}
 }
 
@@ -657,7 +665,8 @@ static void port_remove(struct kube_port *p, const struct kube_ref *ref, int64_t
 	call_sent(life_of(p), c);
 }
 
-static void port_create(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done, void *arg)
+static void port_create(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done,
+                        void *arg)
 {
 	(void)p, (void)kind, (void)ns, (void)json, (void)done, (void)arg;
 	assert(!"not modelled yet");
@@ -667,7 +676,8 @@ static void port_event(struct kube_port *p, const struct kube_event *event)
 {
 	struct life *l = life_of(p);
 
-	say(l->w, "life %llu: event on %s: %s: %s", (unsigned long long)l->serial, event->about.name, event->reason, event->message);
+	say(l->w, "life %llu: event on %s: %s: %s", (unsigned long long)l->serial, event->about.name, event->reason,
+	    event->message);
 }
 
 void kube_port_init(struct life *l)

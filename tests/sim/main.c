@@ -17,7 +17,7 @@
 struct options {
 	int64_t seed, seeds, steps, nodes, pods, seconds;
 	bool trace, all;
-	char *faults;
+	char *faults, *list;
 };
 
 struct totals {
@@ -67,7 +67,8 @@ static void run(struct world *w, const struct options *o, uint64_t seed, bool tr
 	w->trace = trace_all || trace_end;
 	w->trace_end = !trace_all;
 	choose(w, o);
-	say(w, "seed %llu: %u nodes with %u CPUs, %u names", (unsigned long long)seed, w->n_nodes, w->node_cpus, w->n_names);
+	say(w, "seed %llu: %u nodes with %u CPUs, %u names", (unsigned long long)seed, w->n_nodes, w->node_cpus,
+	    w->n_names);
 	for (size_t i = 0; i < FAULTS; i++)
 		if (w->faults & (1u << i))
 			say(w, "fault %s", fault_names[i]);
@@ -117,14 +118,16 @@ static void sum_up(const struct totals *t, double seconds)
 {
 	const struct counts *c = &t->counts;
 
-	printf("%llu seeds, %llu steps, %.0f steps/s, %.1f simulated hours (%.0f s per wall second)\n", (unsigned long long)t->seeds,
-	       (unsigned long long)t->steps, (double)t->steps / seconds, (double)t->virtual / (double)USEC_HOUR,
-	       (double)t->virtual / (double)USEC_SEC / seconds);
-	printf("%llu Pods, %llu placeholder jobs, %llu jobs of users, %llu bound, %llu finished, %llu deleted by the scheduler, %llu lost their job, "
+	printf("%llu seeds, %llu steps, %.0f steps/s, %.1f simulated hours (%.0f s per wall second)\n",
+	       (unsigned long long)t->seeds, (unsigned long long)t->steps, (double)t->steps / seconds,
+	       (double)t->virtual / (double)USEC_HOUR, (double)t->virtual / (double)USEC_SEC / seconds);
+	printf("%llu Pods, %llu placeholder jobs, %llu jobs of users, %llu bound, %llu finished, %llu deleted by the "
+	       "scheduler, %llu lost their job, "
 	       "%llu drains, %llu crashes, %llu leaderships\n",
-	       (unsigned long long)c->pods, (unsigned long long)c->jobs, (unsigned long long)c->foreign, (unsigned long long)c->binds,
-	       (unsigned long long)c->finished, (unsigned long long)c->deletes, (unsigned long long)c->lost, (unsigned long long)c->drains,
-	       (unsigned long long)c->crashes, (unsigned long long)c->leaders);
+	       (unsigned long long)c->pods, (unsigned long long)c->jobs, (unsigned long long)c->foreign,
+	       (unsigned long long)c->binds, (unsigned long long)c->finished, (unsigned long long)c->deletes,
+	       (unsigned long long)c->lost, (unsigned long long)c->drains, (unsigned long long)c->crashes,
+	       (unsigned long long)c->leaders);
 }
 
 static void tell_broken(const struct options *o, uint64_t seed)
@@ -134,9 +137,49 @@ static void tell_broken(const struct options *o, uint64_t seed)
 	run(&w, o, seed, false, true);
 	trace_print(&w);
 	printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps, w.why);
-	printf("replay: sunk-sim --seed %llu --steps %lld --nodes %lld --pods %lld --faults %s --trace\n", (unsigned long long)seed,
-	       (long long)o->steps, (long long)o->nodes, (long long)o->pods, o->faults);
+	printf("replay: sunk-sim --seed %llu --steps %lld --nodes %lld --pods %lld --faults %s --trace\n",
+	       (unsigned long long)seed, (long long)o->steps, (long long)o->nodes, (long long)o->pods, o->faults);
 	world_done(&w);
+}
+
+/* One run; what it did is added up. True when nothing broke. */
+static bool run_one(const struct options *o, uint64_t seed, struct totals *totals)
+{
+	struct world w;
+
+	run(&w, o, seed, o->trace, false);
+	add(totals, &w);
+	world_done(&w);
+	if (w.failed && (o->trace || o->all))
+		printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps,
+		       w.why);
+	else if (w.failed)
+		tell_broken(o, seed);
+	return !w.failed;
+}
+
+/* Lines of "SEED FAULTS what it found". */
+static int run_list(struct options *o, struct totals *totals)
+{
+	FILE *f = fopen(o->list, "re");
+	char line[512], faults[256];
+	unsigned long long seed;
+	int r = 0;
+
+	if (!f) {
+		fprintf(stderr, "sunk-sim: %s cannot be read\n", o->list);
+		return 2;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llu %255s", &seed, faults) !=
+		    2) /* NOLINT(cert-err34-c): a line that is none is skipped */
+			continue;
+		free(o->faults);
+		o->faults = mem_strdup(faults);
+		r |= !run_one(o, seed, totals);
+	}
+	fclose(f);
+	return r;
 }
 
 int main(int argc, char **argv)
@@ -146,11 +189,32 @@ int main(int argc, char **argv)
 		{ .flag = "seed", .type = ARG_INT, .value = &o.seed, .help = "The first seed." },
 		{ .flag = "seeds", .type = ARG_INT, .value = &o.seeds, .help = "How many, one after the other." },
 		{ .flag = "steps", .type = ARG_INT, .value = &o.steps, .help = "Events before everything calms down." },
-		{ .flag = "nodes", .type = ARG_INT, .value = &o.nodes, .max = SIM_NODES_MAX, .help = "Nodes; 0: the seed chooses." },
-		{ .flag = "pods", .type = ARG_INT, .value = &o.pods, .max = SIM_NAMES_MAX, .help = "Names of Pods; 0: the seed chooses." },
-		{ .flag = "seconds", .type = ARG_INT, .value = &o.seconds, .help = "Stop before the next seed after this long; 0: never." },
-		{ .flag = "faults", .type = ARG_STRING, .value = &o.faults, .help = "random, all, none, or names separated by commas." },
-		{ .flag = "all", .type = ARG_BOOL, .value = &o.all, .help = "Go on after a seed that broke; one line for each." },
+		{ .flag = "nodes",
+		  .type = ARG_INT,
+		  .value = &o.nodes,
+		  .max = SIM_NODES_MAX,
+		  .help = "Nodes; 0: the seed chooses." },
+		{ .flag = "pods",
+		  .type = ARG_INT,
+		  .value = &o.pods,
+		  .max = SIM_NAMES_MAX,
+		  .help = "Names of Pods; 0: the seed chooses." },
+		{ .flag = "seconds",
+		  .type = ARG_INT,
+		  .value = &o.seconds,
+		  .help = "Stop before the next seed after this long; 0: never." },
+		{ .flag = "faults",
+		  .type = ARG_STRING,
+		  .value = &o.faults,
+		  .help = "random, all, none, or names separated by commas." },
+		{ .flag = "list",
+		  .type = ARG_STRING,
+		  .value = &o.list,
+		  .help = "Run the seeds of this file: lines of SEED FAULTS." },
+		{ .flag = "all",
+		  .type = ARG_BOOL,
+		  .value = &o.all,
+		  .help = "Go on after a seed that broke; one line for each." },
 		{ .flag = "trace", .type = ARG_BOOL, .value = &o.trace, .help = "Print everything that happens." },
 	};
 	struct totals totals = { 0 };
@@ -172,18 +236,10 @@ int main(int argc, char **argv)
 	}
 	log_setup("sim", o.trace ? LOG_DEBUG : LOG_ERROR + 1, LOG_TEXT, 1);
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	for (int64_t i = 0; i < o.seeds && (!r || o.all); i++) {
-		struct world w;
-		uint64_t seed = (uint64_t)(o.seed + i);
-
-		run(&w, &o, seed, o.trace, false);
-		add(&totals, &w);
-		r |= w.failed;
-		world_done(&w);
-		if (w.failed && (o.trace || o.all))
-			printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps, w.why);
-		else if (w.failed)
-			tell_broken(&o, seed);
+	if (o.list)
+		r = run_list(&o, &totals);
+	for (int64_t i = 0; !o.list && i < o.seeds && (!r || o.all); i++) {
+		r |= !run_one(&o, (uint64_t)(o.seed + i), &totals);
 		if (o.seconds && seconds_since(&start) > (double)o.seconds)
 			break;
 	}

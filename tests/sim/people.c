@@ -29,7 +29,8 @@ static struct sjob *any_job(struct world *w, bool running)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < w->ctld.n_jobs; i++)
-		if (job_alive(w->ctld.jobs[i]) && (!running || w->ctld.jobs[i]->state == JOB_RUNNING) && below(w, ++n) == 0)
+		if (job_alive(w->ctld.jobs[i]) && (!running || w->ctld.jobs[i]->state == JOB_RUNNING) &&
+		    below(w, ++n) == 0)
 			found = w->ctld.jobs[i];
 	return found;
 }
@@ -40,12 +41,17 @@ static void create_pod(struct world *w)
 {
 	char name[32];
 	uint32_t cpus = chance(w, 20) ? w->node_cpus + 1 : 1 + (uint32_t)below(w, w->node_cpus);
-	struct amount requests[] = { { "cpu", (int64_t)cpus * 1000 - (chance(w, 200) ? 500 : 0) }, { "memory", 64 * MIB_MILLI } };
+	struct amount requests[] = { { "cpu", (int64_t)cpus * 1000 - (chance(w, 200) ? 500 : 0) },
+		                     { "memory", 64 * MIB_MILLI } };
 	struct container container = { .name = "main", .requests = requests, .n_requests = ARRAY_LEN(requests) };
 	struct pair annotations[4];
 	const char *gate = "someone/waits";
-	struct pod p = { .phase = POD_PENDING, .scheduler_name = SIM_SCHEDULER, .containers = &container, .n_containers = 1,
-		         .has_grace = true, .grace_s = chance(w, 30) ? 30 : 1 + (int64_t)below(w, 24) };
+	struct pod p = { .phase = POD_PENDING,
+		         .scheduler_name = SIM_SCHEDULER,
+		         .containers = &container,
+		         .n_containers = 1,
+		         .has_grace = true,
+		         .grace_s = chance(w, 30) ? 30 : 1 + (int64_t)below(w, 24) };
 	struct kpod *k;
 
 	snprintf(name, sizeof(name), "p%u", (unsigned)below(w, w->n_names));
@@ -55,11 +61,13 @@ static void create_pod(struct world *w)
 	p.meta.name = name;
 	p.meta.annotations = annotations;
 	if (chance(w, 300))
-		annotations[p.meta.n_annotations++] = (struct pair) { ANNOTATION_PREFIX "partition", chance(w, 700) ? "low" : "high" };
+		annotations[p.meta.n_annotations++] =
+		        (struct pair) { ANNOTATION_PREFIX "partition", chance(w, 700) ? "low" : "high" };
 	else if (chance(w, 20))
 		annotations[p.meta.n_annotations++] = (struct pair) { ANNOTATION_PREFIX "partition", "nowhere" };
 	if (chance(w, 100))
-		annotations[p.meta.n_annotations++] = (struct pair) { ANNOTATION_PREFIX "timeout", chance(w, 500) ? "1" : "5" };
+		annotations[p.meta.n_annotations++] =
+		        (struct pair) { ANNOTATION_PREFIX "timeout", chance(w, 500) ? "1" : "5" };
 	if (chance(w, 50)) {
 		p.gates = &gate;
 		p.n_gates = 1;
@@ -87,8 +95,8 @@ static void delete_pod(struct world *w)
 
 static void edit_pod(struct world *w)
 {
-	static const char *const keys[] = { ANNOTATION_JOB_ID, ANNOTATION_PREFIX "partition", ANNOTATION_PREFIX "excluded-nodes",
-		                            ANNOTATION_PREFIX "priority" };
+	static const char *const keys[] = { ANNOTATION_JOB_ID, ANNOTATION_PREFIX "partition",
+		                            ANNOTATION_PREFIX "excluded-nodes", ANNOTATION_PREFIX "priority" };
 	static const char *const values[] = { "1", "4711", "low", "nowhere", "n0", "n[0-1]", "no number", "7" };
 	struct kpod *k = any_pod(w, false);
 	struct pair list[16];

@@ -27,10 +27,20 @@ struct rpc {
 };
 
 static const char *const verbs[SLURM_VERBS] = {
-	[SLURM_PING] = "ping",          [SLURM_LOAD_CONF] = "conf",   [SLURM_LOAD_STATS] = "stats", [SLURM_LOAD_PARTITIONS] = "partitions",
-	[SLURM_LOAD_JOB_STATES] = "states", [SLURM_LOAD_JOBS] = "jobs", [SLURM_LOAD_JOB] = "job",     [SLURM_LOAD_NODES] = "nodes",
-	[SLURM_LOAD_NODE] = "node",     [SLURM_SUBMIT] = "submit",    [SLURM_CANCEL] = "cancel",    [SLURM_SIGNAL] = "signal",
-	[SLURM_CHANGE_JOB] = "change job", [SLURM_CHANGE_NODE] = "change node",
+	[SLURM_PING] = "ping",
+	[SLURM_LOAD_CONF] = "conf",
+	[SLURM_LOAD_STATS] = "stats",
+	[SLURM_LOAD_PARTITIONS] = "partitions",
+	[SLURM_LOAD_JOB_STATES] = "states",
+	[SLURM_LOAD_JOBS] = "jobs",
+	[SLURM_LOAD_JOB] = "job",
+	[SLURM_LOAD_NODES] = "nodes",
+	[SLURM_LOAD_NODE] = "node",
+	[SLURM_SUBMIT] = "submit",
+	[SLURM_CANCEL] = "cancel",
+	[SLURM_SIGNAL] = "signal",
+	[SLURM_CHANGE_JOB] = "change job",
+	[SLURM_CHANGE_NODE] = "change node",
 };
 
 static void rpc_free(struct rpc *c)
@@ -147,7 +157,10 @@ static void fill_node(const struct world *w, unsigned i, struct snode *to, char 
 	*to = (struct snode) { .name = n->name,
 		               .cpus = n->cpus,
 		               .cpus_alloc = used,
-		               .state = n->down ? NODE_DOWN : used == 0 ? NODE_IDLE : used < n->cpus ? NODE_MIXED : NODE_ALLOCATED,
+		               .state = n->down          ? NODE_DOWN
+		                        : used == 0      ? NODE_IDLE
+		                        : used < n->cpus ? NODE_MIXED
+		                                         : NODE_ALLOCATED,
 		               .flags = n->drained ? NODEF_DRAIN : 0,
 		               .reason = *reason ? reason : NULL,
 		               .reason_uid = n->reason_uid,
@@ -171,7 +184,9 @@ static void answer_conf(struct world *w, struct rpc *c)
 {
 	struct slurm_conf *conf = NEW(struct slurm_conf);
 
-	*conf = (struct slurm_conf) { .cluster = "sim", .version = "24.11.5", .version_number = 2411,
+	*conf = (struct slurm_conf) { .cluster = "sim",
+		                      .version = "24.11.5",
+		                      .version_number = 2411,
 		                      .kill_wait_s = (uint32_t)(w->ctld.kill_wait / USEC_SEC),
 		                      .min_job_age_s = (uint32_t)(w->ctld.min_job_age / USEC_SEC) };
 	c->r.conf = conf;
@@ -292,8 +307,9 @@ static void say_effect(struct world *w, const struct rpc *c)
 	if (w->trace && slurm_verb_changes(c->ask.verb))
 		say(w, "life %llu: %s %u%s%s → %d %s%s%s", (unsigned long long)c->life, verbs[c->ask.verb],
 		    c->ask.verb == SLURM_SUBMIT ? c->r.job_id : c->ask.job_id, c->spec.name ? " " : "",
-		    str_or(c->spec.name, str_or(c->ask.node, str_or(c->job_change.extra, ""))), c->r.outcome, c->message,
-		    str_or(c->spec.excluded, str_or(c->job_change.excluded, "")), c->answer_lost ? " (nobody hears it)" : "");
+		    str_or(c->spec.name, str_or(c->ask.node, str_or(c->job_change.extra, ""))), c->r.outcome,
+		    c->message, str_or(c->spec.excluded, str_or(c->job_change.excluded, "")),
+		    c->answer_lost ? " (nobody hears it)" : "");
 }
 
 static void rpc_arrives(struct world *w, struct ev *e)
@@ -303,8 +319,7 @@ static void rpc_arrives(struct world *w, struct ev *e)
 	if (!w->ctld.up || c->r.asked < w->ctld.up_since) { /* what was sent to a controller dies with it */
 		outcome(c, SLURM_RETRY, "Unable to contact slurm controller");
 		c->r.maybe_done = slurm_verb_changes(c->ask.verb) && chance(w, 500);
-	}
-	else {
+	} else {
 		serve(w, c);
 		c->served = w->now;
 		say_effect(w, c);
@@ -319,7 +334,8 @@ static void rpc_arrives(struct world *w, struct ev *e)
 		in(w, span(w, USEC_MSEC, 2 * USEC_SEC), rpc_answered, 0, 0, c);
 		return;
 	}
-	in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_SLURM_SLOW, 100) ? 10 * USEC_SEC : 20 * USEC_MSEC), rpc_answered, 0, 0, c);
+	in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_SLURM_SLOW, 100) ? 10 * USEC_SEC : 20 * USEC_MSEC), rpc_answered,
+	   0, 0, c);
 }
 
 /* ---- sending ---- */
@@ -328,22 +344,32 @@ static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void 
 {
 	struct rpc *c = NEW(struct rpc);
 
-	c->ask = (struct slurm_request) { .verb = q->verb, .job_id = q->job_id, .node = mem_strdup(q->node), .since = q->since };
+	c->ask = (struct slurm_request) {
+		.verb = q->verb, .job_id = q->job_id, .node = mem_strdup(q->node), .since = q->since
+	};
 	c->done = done;
 	c->arg = arg;
 	if (q->spec) {
 		const struct job_spec *s = q->spec;
 
-		c->spec = (struct job_spec) { .name = mem_strdup(s->name), .extra = mem_strdup(s->extra), .excluded = mem_strdup(s->excluded),
-			                      .required = mem_strdup(s->required), .partition = mem_strdup(s->partition), .cpus = s->cpus,
-			                      .priority = s->priority, .hold = s->hold, .time_limit_min = s->time_limit_min, .n_env = s->n_env };
+		c->spec = (struct job_spec) { .name = mem_strdup(s->name),
+			                      .extra = mem_strdup(s->extra),
+			                      .excluded = mem_strdup(s->excluded),
+			                      .required = mem_strdup(s->required),
+			                      .partition = mem_strdup(s->partition),
+			                      .cpus = s->cpus,
+			                      .priority = s->priority,
+			                      .hold = s->hold,
+			                      .time_limit_min = s->time_limit_min,
+			                      .n_env = s->n_env };
 		c->env = mem_alloc_n(s->n_env, sizeof(char *));
 		for (uint32_t i = 0; i < s->n_env; i++)
 			c->env[i] = mem_strdup(s->env[i]);
 		c->spec.env = (const char *const *)c->env;
 	}
 	if (q->job_change)
-		c->job_change = (struct job_change) { .what = q->job_change->what, .extra = mem_strdup(q->job_change->extra),
+		c->job_change = (struct job_change) { .what = q->job_change->what,
+			                              .extra = mem_strdup(q->job_change->extra),
 			                              .excluded = mem_strdup(q->job_change->excluded) };
 	if (q->node_change) {
 		c->node_change = *q->node_change;

@@ -14,7 +14,8 @@
 #define SHORT_MAX (30 * USEC_SEC)
 
 static const char *const tasks[TASKS] = {
-	[TASK_STARTED] = "started", [TASK_MARK] = "mark", [TASK_WAIT] = "wait", [TASK_TERMINATE] = "terminate", [TASK_DRAIN] = "drain",
+	[TASK_STARTED] = "started",     [TASK_MARK] = "mark",   [TASK_WAIT] = "wait",
+	[TASK_TERMINATE] = "terminate", [TASK_DRAIN] = "drain",
 };
 
 /* ---- calls ---- */
@@ -53,7 +54,9 @@ static void script_hears(struct world *w, struct ev *e)
 	struct sjob *j = job_by_serial(w, e->a >> 8);
 	enum plan_task t = (enum plan_task)(e->a & 0xff);
 	uint64_t serial = (uint64_t)(uintptr_t)e->p;
-	struct plan_answer a = { .status = (int)(e->b & 0xffff), .readable = e->b >> 16 & 1, .exit_code = (int)(e->b >> 24) - 1 };
+	struct plan_answer a = { .status = (int)(e->b & 0xffff),
+		                 .readable = e->b >> 16 & 1,
+		                 .exit_code = (int)(e->b >> 24) - 1 };
 
 	if (!j || !j->script || j->script->calls[t] != serial)
 		return; /* nobody waits for it any more */
@@ -77,7 +80,8 @@ static void replied(void *arg, int status, const char *json)
 	struct world *w = c->w;
 
 	if (c->answered) {
-		broken(w, "the hook %s of job serial %llu was answered twice", tasks[c->task], (unsigned long long)c->job);
+		broken(w, "the hook %s of job serial %llu was answered twice", tasks[c->task],
+		       (unsigned long long)c->job);
 		return;
 	}
 	c->answered = true;
@@ -91,7 +95,10 @@ static void call_reaches(struct world *w, struct ev *e)
 	struct sjob *j = c ? job_by_serial(w, c->job) : NULL;
 	struct life *l = NULL;
 	static const enum scheduler_hook hooks[TASKS] = {
-		[TASK_STARTED] = HOOK_STARTED, [TASK_WAIT] = HOOK_WAIT, [TASK_TERMINATE] = HOOK_TERMINATE, [TASK_DRAIN] = HOOK_DRAIN,
+		[TASK_STARTED] = HOOK_STARTED,
+		[TASK_WAIT] = HOOK_WAIT,
+		[TASK_TERMINATE] = HOOK_TERMINATE,
+		[TASK_DRAIN] = HOOK_DRAIN,
 	};
 	struct hook_ask ask;
 
@@ -106,7 +113,9 @@ static void call_reaches(struct world *w, struct ev *e)
 	}
 	c->life = l->serial;
 	c->sent = true;
-	ask = (struct hook_ask) { .hook = hooks[c->task], .job_id = j->id, .uid = j->uid, .token = j->token, .reply = replied, .arg = c };
+	ask = (struct hook_ask) {
+		.hook = hooks[c->task], .job_id = j->id, .uid = j->uid, .token = j->token, .reply = replied, .arg = c
+	};
 	scheduler_hook(l->s, &ask);
 }
 
@@ -174,23 +183,26 @@ static void mark_done(struct world *w, struct ev *e)
 
 	if (!j || !j->script || j->script->calls[TASK_MARK] != serial)
 		return;
-	ok = w->ctld.up && !j->forgotten && j->state == JOB_RUNNING && !(j->flags & JOBF_COMPLETING) && !fault_hits(w, FAULT_SLURM_FAIL, 100);
+	ok = w->ctld.up && !j->forgotten && j->state == JOB_RUNNING && !(j->flags & JOBF_COMPLETING) &&
+	     !fault_hits(w, FAULT_SLURM_FAIL, 100);
 	if (ok) {
 		char *pod = str_printf("%s/%s/%s", SIM_NS, j->pod_name, j->uid);
 
 		free(j->extra);
-		j->extra = j->script->restarts ? str_printf("%s: started %u", pod, j->script->restarts) : str_printf("%s: started", pod);
+		j->extra = j->script->restarts ? str_printf("%s: started %u", pod, j->script->restarts)
+		                               : str_printf("%s: started", pod);
 		free(pod);
 		w->ctld.changes++;
 	}
-	in(w, 0, script_hears, j->serial << 8 | TASK_MARK, pack_answer(ok ? 200 : PLAN_NO_ANSWER, NULL), (void *)(uintptr_t)serial);
+	in(w, 0, script_hears, j->serial << 8 | TASK_MARK, pack_answer(ok ? 200 : PLAN_NO_ANSWER, NULL),
+	   (void *)(uintptr_t)serial);
 }
 
 static void mark_start(struct world *w, struct sjob *j)
 {
 	j->script->calls[TASK_MARK] = ++w->serial;
-	in(w, span(w, 5 * USEC_MSEC, fault_on(w, FAULT_SLURM_SLOW) ? 3 * USEC_SEC : 50 * USEC_MSEC), mark_done, j->serial,
-	   j->script->calls[TASK_MARK], NULL);
+	in(w, span(w, 5 * USEC_MSEC, fault_on(w, FAULT_SLURM_SLOW) ? 3 * USEC_SEC : 50 * USEC_MSEC), mark_done,
+	   j->serial, j->script->calls[TASK_MARK], NULL);
 }
 
 /* ---- the script ---- */

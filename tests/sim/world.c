@@ -6,14 +6,30 @@
 #include <string.h>
 
 const char *const fault_names[FAULTS] = {
-	[FAULT_KUBE_SLOW] = "kube-slow",       [FAULT_KUBE_FAIL] = "kube-fail",         [FAULT_WATCH_SLOW] = "watch-slow",
-	[FAULT_WATCH_DROP] = "watch-drop",     [FAULT_WATCH_TWICE] = "watch-twice",     [FAULT_SLURM_SLOW] = "slurm-slow",
-	[FAULT_SLURM_FAIL] = "slurm-fail",     [FAULT_CTLD_RESTART] = "ctld-restart",   [FAULT_CTLD_AMNESIA] = "ctld-amnesia",
-	[FAULT_NODE_FAIL] = "node-fail",       [FAULT_PROLOG] = "prolog",               [FAULT_KUBELET_SLOW] = "kubelet-slow",
-	[FAULT_KUBELET_DEAD] = "kubelet-dead", [FAULT_CRASH] = "crash",                 [FAULT_PARTITION] = "partition",
-	[FAULT_HOOK] = "hook",                 [FAULT_CANCEL] = "cancel",               [FAULT_PREEMPT] = "preempt",
-	[FAULT_REQUEUE] = "requeue",           [FAULT_SUSPEND] = "suspend",             [FAULT_DRAIN] = "drain",
-	[FAULT_CORDON] = "cordon",             [FAULT_EDIT] = "edit",                   [FAULT_FORCE] = "force",
+	[FAULT_KUBE_SLOW] = "kube-slow",
+	[FAULT_KUBE_FAIL] = "kube-fail",
+	[FAULT_WATCH_SLOW] = "watch-slow",
+	[FAULT_WATCH_DROP] = "watch-drop",
+	[FAULT_WATCH_TWICE] = "watch-twice",
+	[FAULT_SLURM_SLOW] = "slurm-slow",
+	[FAULT_SLURM_FAIL] = "slurm-fail",
+	[FAULT_CTLD_RESTART] = "ctld-restart",
+	[FAULT_CTLD_AMNESIA] = "ctld-amnesia",
+	[FAULT_NODE_FAIL] = "node-fail",
+	[FAULT_PROLOG] = "prolog",
+	[FAULT_KUBELET_SLOW] = "kubelet-slow",
+	[FAULT_KUBELET_DEAD] = "kubelet-dead",
+	[FAULT_CRASH] = "crash",
+	[FAULT_PARTITION] = "partition",
+	[FAULT_HOOK] = "hook",
+	[FAULT_CANCEL] = "cancel",
+	[FAULT_PREEMPT] = "preempt",
+	[FAULT_REQUEUE] = "requeue",
+	[FAULT_SUSPEND] = "suspend",
+	[FAULT_DRAIN] = "drain",
+	[FAULT_CORDON] = "cordon",
+	[FAULT_EDIT] = "edit",
+	[FAULT_FORCE] = "force",
 };
 
 static usec_t world_mono(const struct clock *c)
@@ -125,8 +141,8 @@ static void tell(struct world *w, const char *fmt, va_list ap)
 {
 	usec_t t = w->now - 1000 * USEC_SEC;
 	char line[TRACE_LINE_MAX];
-	int n = snprintf(line, sizeof(line), "%6llu %5lld.%06lld  ", (unsigned long long)w->steps, (long long)(t / USEC_SEC),
-	                 (long long)(t % USEC_SEC));
+	int n = snprintf(line, sizeof(line), "%6llu %5lld.%06lld  ", (unsigned long long)w->steps,
+	                 (long long)(t / USEC_SEC), (long long)(t % USEC_SEC));
 
 	vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
 	if (!w->trace_end) {
