@@ -26,8 +26,16 @@ def worlds(request):
 
 
 def logs_below(directory):
-    found = [p for p in pathlib.Path(directory).rglob("*") if p.is_file() and (p.suffix in (".log", ".out") or p.name == "log")]
-    return sorted((p for p in found if p.stat().st_size), key=lambda p: p.stat().st_mtime)[-LOGS:]
+    """The logs in a world that goes on: files may vanish while one looks."""
+    found = {}
+    for path in pathlib.Path(directory).rglob("*"):
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        if path.is_file() and (path.suffix in (".log", ".out") or path.name == "log") and stat.st_size:
+            found[path] = stat.st_mtime
+    return sorted(found.items(), key=lambda item: item[1])[-LOGS:]
 
 
 def pytest_runtest_setup(item):
@@ -40,9 +48,12 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         alive = [lite.dir for lite in lite_server.ALIVE]
         for directory in dict.fromkeys([*item.stash.get(WORLDS, []), *alive]):
-            for log in logs_below(directory):
-                if log.stat().st_mtime >= item.stash.get(BEGUN, 0) - 1:
-                    text = log.read_text(errors="replace").splitlines()[-LINES:]
+            for log, written in logs_below(directory):
+                if written >= item.stash.get(BEGUN, 0) - 1:
+                    try:
+                        text = log.read_text(errors="replace").splitlines()[-LINES:]
+                    except OSError:
+                        continue
                     # under this name a section also gets into junit's file
                     report.sections.append(("Captured stdout of the world", "\n".join([f"--- the last lines of {log}", *text, ""])))
     return report
