@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How fast the Pod Scheduler is, on real Slurm with `lite`, beside what the same slurmctld does with plain sbatch jobs in the same run.
+
+Prints one line for each figure: what was measured, beside what, and what is wanted. Asserts nothing. A plain job's time includes that of the
+sbatch command, a Pod's that of one request: what both pay for is slurmctld's second.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+from world import World, manifest  # noqa: E402  pylint: disable=wrong-import-position
+
+NS = "default"
+
+
+def quantile(values, q):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+def say(what, got, wanted):
+    print(f"{what:<58} {got:<34} wanted: {wanted}", flush=True)
+
+
+class Watch(threading.Thread):
+    """When each Pod was bound, and when its deletion was asked for: as a client sees it."""
+
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self.world, self.bound, self.leaving = world, {}, {}
+        request = urllib.request.Request(
+            f"{world.url}/api/v1/namespaces/{NS}/pods?watch=true&timeoutSeconds=3000", headers={"Authorization": "Bearer " + world.token}
+        )
+        self.stream = urllib.request.urlopen(request, context=world.context, timeout=3000)
+        self.start()
+
+    def run(self):
+        for line in self.stream:
+            now = time.time()
+            pod = json.loads(line)["object"]
+            name = pod["metadata"]["name"]
+            if pod["spec"].get("nodeName"):
+                self.bound.setdefault(name, now)
+            if pod["metadata"].get("deletionTimestamp"):
+                self.leaving.setdefault(name, now)
+
+
+class Bench:
+    def __init__(self, world, counts):
+        self.world, self.counts = world, counts
+        self.watch = Watch(world)
+
+    def create(self, name, script, **more):
+        at = time.time()
+        r = self.world.call("POST", f"/api/v1/namespaces/{NS}/pods", manifest(self.world, NS, name, script, **more))
+        assert r.status == 201, r.text
+        return at
+
+    def wait(self, what, check, deadline=900):
+        end = time.monotonic() + deadline
+        while not check():
+            assert time.monotonic() < end, what + "\n" + self.world.story()
+            time.sleep(0.05)
+
+    def empty(self):
+        """No Pod and no job is left."""
+        self.world.call("DELETE", f"/api/v1/namespaces/{NS}/pods?gracePeriodSeconds=0")
+        self.wait("all jobs end", lambda: not self.world.run("squeue", "-h", "-o", "%i").strip())
+
+    def cost(self):
+        """CPU seconds and kB of the scheduler with its workers."""
+        pid = self.world.pid("scheduler")
+        pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+        ticks = kb = 0
+        for p in pids:
+            words = Path(f"/proc/{p}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(words[11]) + int(words[12])
+            kb += sum(int(line.split()[1]) for line in Path(f"/proc/{p}/smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+        return ticks / os.sysconf("SC_CLK_TCK"), kb
+
+    def one_by_one(self):
+        """At the same point of slurmctld's second, by turns: it starts jobs once a second."""
+        plain, pods = [], []
+        for i in range(self.counts.single):
+            for kind in ("job", "pod"):
+                time.sleep(1.3 - time.time() % 1)
+                if kind == "pod":
+                    at = self.create(f"one{i}", "exit 0")
+                    self.wait("bound", lambda n=f"one{i}": n in self.watch.bound)
+                    pods.append(self.watch.bound[f"one{i}"] - at)
+                else:
+                    stamp = self.world.dir / f"stamp{i}"
+                    at = time.time()
+                    self.world.sbatch(f"date +%s.%N >{stamp}.new; mv {stamp}.new {stamp}", "--mem=64")
+                    self.wait("started", stamp.exists)
+                    plain.append(float(stamp.read_text()) - at)
+        for q, limit in ((0.5, 30), (0.99, 100)):
+            a, b = quantile(pods, q), quantile(plain, q)
+            got = f"{(a - b) * 1000:+.0f} ms ({a:.3f} s beside {b:.3f} s)"
+            say(f"Pod created → bound, over sbatch → script, p{q * 100:.0f}", got, f"≤ {limit} ms")
+        self.empty()
+
+    def bind_latency(self):
+        """Of all Pods so far, from the scheduler's own histogram."""
+        m = self.world.metrics()
+        name = "sunk_scheduler_bind_seconds"
+        total = m[name + "_count"]
+        buckets = sorted((float(k.split('"')[1]), v) for k, v in m.items() if k.startswith(name + "_bucket") and "Inf" not in k)
+        for q, limit in ((0.5, 10), (0.99, 50)):
+            bound = next((b for b, v in buckets if v >= q * total), float("inf"))
+            say(f"script started → Pod bound, p{q * 100:.0f} of {total:.0f}", f"≤ {bound * 1000:g} ms", f"≤ {limit} ms")
+
+    def burst(self):
+        n = self.counts.burst
+        marks = self.world.dir / "marks"
+        marks.mkdir()
+        began = time.time()
+        script = f"touch {marks}/$SLURM_JOB_ID"
+        submit = ["xargs", "-P", "2", "-I", "{}", "sbatch", "-Q", "-o", "/dev/null", "-D", "/", "--mem=64", "-J", "{}", "--wrap", script]
+        subprocess.run(submit, input="\n".join(f"b{i}" for i in range(n)), text=True, env=self.world.env, check=True)
+        self.wait("all have started", lambda: len(os.listdir(marks)) == n)
+        plain = n / (time.time() - began)
+        self.empty()
+        cpu = self.cost()[0]
+        names = [f"burst{i}" for i in range(n)]
+        began = time.time()
+        for name in names:
+            self.create(name, "exit 0")
+        self.wait("all are bound", lambda: all(name in self.watch.bound for name in names))
+        ours = n / (max(self.watch.bound[name] for name in names) - began)
+        say(f"burst of {n} Pods, beside {n} sbatch", f"{ours / plain:.2f} × ({ours:.1f}/s beside {plain:.1f}/s)", "≥ 0.8 ×")
+        self.wait("all are over", lambda: not self.world.run("squeue", "-h", "-o", "%i").strip())
+        say("CPU of the scheduler for a Pod, from creation to end", f"{(self.cost()[0] - cpu) / n * 1000:.1f} ms", "≤ 2 ms")
+        self.empty()
+
+    def cancel(self):
+        n = self.counts.bound
+        names = [f"bound{i}" for i in range(n)]
+        for name in names:
+            self.create(name, "exec sleep 10000")
+        self.wait("all are bound", lambda: all(name in self.watch.bound for name in names))
+        ids = self.world.run("squeue", "-h", "-o", "%i %j").split()
+        by_name = dict(zip((j.partition(".")[2] for j in ids[1::2]), ids[::2]))
+        spans = []
+        for name in names[:: max(1, n // 40)]:
+            at = time.time()
+            self.world.scancel(by_name[name])
+            self.wait("it is deleted", lambda x=name: x in self.watch.leaving)
+            spans.append(self.watch.leaving[name] - at)
+        got = f"p50 {quantile(spans, 0.5) * 1000:.0f} ms, p99 {quantile(spans, 0.99) * 1000:.0f} ms"
+        say(f"scancel → Pod deletion requested, {n} bound", got, "p99 ≤ 1000 ms")
+        self.empty()
+
+    def memory(self):
+        n = self.counts.pods
+        before = self.cost()[1]
+        for i in range(n):
+            self.create(f"held{i}", "exit 0", annotations={"priority": "0"})
+        self.wait("all have jobs", lambda: self.world.metrics()["sunk_scheduler_jobs"] >= n)
+        say(f"memory at {n} pending Pods, all processes", f"{self.cost()[1] / 1024:.1f} MB ({before / 1024:.1f} MB before)", "≤ 40 MB at 10,000")
+        cpu = self.cost()[0]
+        time.sleep(10)
+        say("CPU with nothing to do", f"{(self.cost()[0] - cpu) * 10:.1f} % of a core", "not measurable")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    for name, default, what in (
+        ("single", 20, "Pods one by one"),
+        ("burst", 500, "Pods at once"),
+        ("bound", 400, "Pods that are bound when jobs are cancelled"),
+        ("pods", 10000, "Pods that wait"),
+    ):
+        p.add_argument("--" + name, type=int, default=default, help=f"{what} ({default}); 0 leaves it out")
+    counts = p.parse_args()
+    # as many to a node as a kubelet takes
+    world = World(("--cpus", "100", "--conf", "MinJobAge=10"), nodes=5, kill_wait=30)
+    try:
+        bench = Bench(world, counts)
+        for count, measure in ((counts.single, bench.one_by_one), (counts.burst, bench.burst), (1, bench.bind_latency), (counts.bound, bench.cancel),
+                               (counts.pods, bench.memory)):  # fmt: skip
+            if count:
+                measure()
+    finally:
+        world.close()
+
+
+if __name__ == "__main__":
+    main()
