@@ -31,6 +31,9 @@ struct node_entry {
 	usec_t settle_until, not_before, asked_at, blocked_since;
 	uint64_t asked_epoch; /* whose locking is being timed */
 	uint64_t said;        /* hash of the last event */
+	uint64_t
+	        wrote_for; /* what the Node says of its lock by our last write: who finds something else finds a hand in it */
+	enum lock_state wrote_state;
 	unsigned tries;
 	bool busy;
 };
@@ -106,7 +109,47 @@ struct effect {
 	uint64_t term;
 	const char *what;
 	char *node_rv, *pod_rv; /* the one that is written */
+	bool locks, restores; /* writes the Node's lock; puts back what a person took */
+	uint64_t lock_for;
+	enum lock_state lock_state;
 };
+
+static void tell(struct operator* op, struct node_entry *e, const struct knode *node, bool warning, const char *reason,
+                 const char *text)
+{
+	uint64_t said = map_hash(reason) * 31u + map_hash(text);
+
+	if (e->said == said)
+		return;
+	e->said = said;
+	op->o.kube->ops->event(
+	        op->o.kube,
+	        &(struct kube_event) { .about = { .kind = KUBE_NODES, .name = node->meta.name, .uid = node->meta.uid },
+	                               .type = warning ? "Warning" : "Normal",
+	                               .reason = reason,
+	                               .action = "Locking",
+	                               .message = text });
+}
+
+/* Told only now: a write by an old view of the Node, in which nobody had touched anything, would have met a conflict. */
+static void note_written(struct operator* op, struct node_entry *e, const struct effect *x)
+{
+	const struct knode *node = store_get(op->nodes, NULL, e->name);
+
+	if (op->writes)
+		*op->writes += 1;
+	if (!x->locks)
+		return;
+	e->wrote_for = x->lock_for;
+	e->wrote_state = x->lock_state;
+	if (!x->restores || !node)
+		return;
+	e->said = 0; /* every time */
+	tell(op, e, node, true, "LockRestored",
+	     "The lock was taken off or edited by hand while Slurm uses this Node: put back");
+	if (op->restored)
+		*op->restored += 1;
+}
 
 static void answered(void *arg, const struct kube_result *r)
 {
@@ -123,8 +166,7 @@ static void answered(void *arg, const struct kube_result *r)
 		e->settle_node = TAKE_PTR(x->node_rv);
 		e->settle_pod = TAKE_PTR(x->pod_rv);
 		e->settle_until = usec_add(now_of(op), SETTLE_SPAN);
-		if (op->writes)
-			*op->writes += 1;
+		note_written(op, e, x);
 	} else if (r->outcome == KUBE_NOT_LEADER) {
 		wait = USEC_SEC;
 	} else {
@@ -179,23 +221,6 @@ static struct kube_ref pod_ref(const struct pod *p)
 		                   .resource_version = p->meta.resource_version };
 }
 
-static void tell(struct operator* op, struct node_entry *e, const struct knode *node, bool warning, const char *reason,
-                 const char *text)
-{
-	uint64_t said = map_hash(reason) * 31u + map_hash(text);
-
-	if (e->said == said)
-		return;
-	e->said = said;
-	op->o.kube->ops->event(
-	        op->o.kube,
-	        &(struct kube_event) { .about = { .kind = KUBE_NODES, .name = node->meta.name, .uid = node->meta.uid },
-	                               .type = warning ? "Warning" : "Normal",
-	                               .reason = reason,
-	                               .action = "Locking",
-	                               .message = text });
-}
-
 /* The Node's taints with ours, or without. The caller frees. */
 static struct taint *taints_with(const struct knode *node, bool lock, usec_t now, int *ret_n)
 {
@@ -213,12 +238,22 @@ static struct taint *taints_with(const struct knode *node, bool lock, usec_t now
 	return t;
 }
 
-static void write_node(struct operator* op, struct node_entry *e, const struct knode *node,
+/* Whether a person took the lock off this Node, or edited it. */
+static bool is_meddled(const struct node_entry *e, const struct lock_view *v)
+{
+	if (v->node.state_for == v->pod.epoch && v->node.state != LOCK_FALSE && !v->node.taint)
+		return true; /* as a fresh operator can see, too */
+	return e->wrote_for && e->wrote_for == v->pod.epoch &&
+	       (!v->node.taint || v->node.state_for != e->wrote_for || v->node.state != e->wrote_state);
+}
+
+static void write_node(struct operator* op, struct node_entry *e, const struct knode *node, const struct lock_view *v,
                        const struct lock_decision *d)
 {
 	bool lock = d->step != LOCK_UNTAINT;
 	_cleanup_free_ struct taint *taints = NULL;
 	struct kube_change change = KUBE_CHANGE(node_ref(node));
+	struct effect *x = begin(op, e, lock ? "lock" : "unlock", node, NULL);
 	char epoch[24];
 	const struct pair annotations[] = { { LOCK_ANNOTATION, lock ? lock_state_text(d->node_state) : NULL },
 		                            { LOCK_FOR_ANNOTATION, lock ? epoch : NULL } };
@@ -230,7 +265,11 @@ static void write_node(struct operator* op, struct node_entry *e, const struct k
 		taints = taints_with(node, lock, clock_wall(op->o.clock), &change.n_taints);
 		change.taints = taints;
 	}
-	op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, lock ? "lock" : "unlock", node, NULL));
+	x->locks = true;
+	x->restores = lock && is_meddled(e, v);
+	x->lock_for = lock ? d->epoch : 0;
+	x->lock_state = d->node_state;
+	op->o.kube->ops->change(op->o.kube, &change, answered, x);
 }
 
 static void write_pod(struct operator* op, struct node_entry *e, const struct pod *pod, const struct lock_decision *d)
@@ -283,6 +322,7 @@ static bool tell_blocked(struct operator* op, struct node_entry *e, const struct
 
 	if (!n) {
 		e->blocked_since = 0;
+		e->said = 0;
 		return false;
 	}
 	if (!e->blocked_since)
@@ -301,7 +341,7 @@ static bool tell_blocked(struct operator* op, struct node_entry *e, const struct
 	return true;
 }
 
-static void note_lock(struct operator* op, struct node_entry *e, const struct lock_view *v, const struct knode *node,
+static void note_lock(struct operator* op, struct node_entry *e, const struct lock_view *v,
                       const struct lock_decision *d)
 {
 	char text[128];
@@ -310,11 +350,6 @@ static void note_lock(struct operator* op, struct node_entry *e, const struct lo
 	    !lock_satisfies(&v->pod, v->pod.request)) {
 		e->asked_epoch = v->pod.epoch;
 		e->asked_at = now_of(op);
-	}
-	if (d->step == LOCK_TAINT && v->node.state_for == v->pod.epoch && v->node.state != LOCK_FALSE) {
-		tell(op, e, node, true, "LockRestored", "The lock's taint was removed while Slurm runs here: put back");
-		if (op->restored)
-			*op->restored += 1;
 	}
 	if (d->step == LOCK_SHOW && d->pod_state >= LOCK_LOCKED && v->pod.state < LOCK_LOCKED) {
 		if (op->locks)
@@ -347,12 +382,12 @@ static bool lock(struct operator* op, struct node_entry *e, const struct knode *
 	if (v.pod.request != LEVEL_NONE)
 		v.n_blockers = find_blockers(op, e->name, v.pod.request, &names);
 	d = lock_decide(&v);
-	note_lock(op, e, &v, node, &d);
+	note_lock(op, e, &v, &d);
 	switch (d.step) {
 	case LOCK_REST: break;
 	case LOCK_TAINT:
 	case LOCK_CONFIRM:
-	case LOCK_UNTAINT: write_node(op, e, node, &d); return true;
+	case LOCK_UNTAINT: write_node(op, e, node, &v, &d); return true;
 	case LOCK_SHOW:
 	case LOCK_HIDE: write_pod(op, e, pod, &d); return true;
 	}
