@@ -122,7 +122,7 @@ class World:
             "---- Pods\n" + self.kubectl("get", "pods", "-A", "-o", "wide", ok=None),
             "---- events\n" + "\n".join(self.kubectl("get", "events", "-A", ok=None).splitlines()[-25:]),
         ]
-        for log in ("log/scheduler.log", "slurm/log/slurmctld.log", "log/agent.log", "log/kube.log"):
+        for log in ("log/scheduler.log", "log/syncer.log", "log/operator.log", "slurm/log/slurmctld.log", "log/agent.log", "log/kube.log"):
             parts.append(f"---- {log}\n{self.tail(log)}")
         return "\n".join(parts)
 
@@ -228,19 +228,30 @@ class World:
         except ProcessLookupError:
             pass
 
-    def kill_scheduler(self, how=signal.SIGKILL):
-        pid = self.pid("scheduler")
+    def kill_part(self, part, how=signal.SIGKILL):
+        """Gives back how it was started."""
+        pid = self.pid(part)
+        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")[:-1]
         os.kill(pid, how)
-        self.until("the scheduler is gone", lambda: not alive(pid))
+        self.until(f"{part} is gone", lambda: not alive(pid))
+        return words
+
+    def start_part(self, part, *command):
+        """By default as dev/up did, where it left a script for that."""
+        with open(self.dir / f"log/{part}.log", "ab") as log:
+            child = subprocess.Popen(
+                [str(c) for c in command] or [self.dir / part],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.children.append(child)
+        (self.dir / f"run/{part}.proc").write_text(f"{child.pid} {started(child.pid)}\n")
+
+    def kill_scheduler(self, how=signal.SIGKILL):
+        self.kill_part("scheduler", how)
 
     def start_scheduler(self, *flags):
         """As dev/up did, with more flags."""
-        with open(self.dir / "log/scheduler.log", "ab") as log:
-            child = subprocess.Popen(
-                [self.dir / "scheduler", *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        self.children.append(child)
-        (self.dir / "run/scheduler.proc").write_text(f"{child.pid} {started(child.pid)}\n")
+        self.start_part("scheduler", self.dir / "scheduler", *flags)
 
     def restart_scheduler(self, *flags, how=signal.SIGKILL):
         self.kill_scheduler(how)
