@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * sunk operator: the Node and Pod Controllers as a daemon. It needs Kubernetes only.
+ * sunk operator: the Node, Pod and NodeSet Controllers as a daemon. It needs Kubernetes only.
  */
 #include "operator/operator.h"
 
 #include "base/str.h"
 #include "cmd/parts.h"
 #include "cmd/verb.h"
+#include "operator/nodesets.h"
 
 #define ROWS 1
 
@@ -14,7 +15,8 @@ struct operatord {
 	struct part part;
 	struct arg rows[ROWS];
 	char *cluster;
-	struct operator* operator;
+	struct operator *operator;
+	struct nodesets *nodesets;
 };
 
 static int prepare(void *arg, struct daemon *d, struct err *err)
@@ -36,17 +38,28 @@ static int start(void *arg, struct daemon *d, struct err *err)
 	                                                       .wake = part_wake,
 	                                                       .wake_arg = &o->part,
 	                                                       .cluster = str_empty(o->cluster) ? NULL : o->cluster });
+	o->nodesets = nodesets_new(&(struct nodesets_options) { .kube = daemon_kube(d),
+	                                                        .clock = daemon_clock(d),
+	                                                        .metrics = daemon_metrics(d),
+	                                                        .wake = part_wake,
+	                                                        .wake_arg = &o->part });
 	return 0;
 }
 
 static usec_t step(void *arg)
 {
-	return operator_step(((struct operatord *)arg)->operator);
+	struct operatord *o = arg;
+	usec_t a = operator_step(o->operator), b = nodesets_step(o->nodesets);
+
+	return MIN_OF(a, b);
 }
 
 static void leading(void *arg, bool lead)
 {
-	operator_leading(((struct operatord *)arg)->operator, lead);
+	struct operatord *o = arg;
+
+	operator_leading(o->operator, lead);
+	nodesets_leading(o->nodesets, lead);
 }
 
 static bool ready(void *arg, struct err *ret_why)
@@ -58,6 +71,7 @@ static void done(void *arg)
 {
 	struct operatord *o = arg;
 
+	nodesets_free(TAKE_PTR(o->nodesets));
 	operator_free(TAKE_PTR(o->operator));
 }
 

@@ -126,6 +126,13 @@ static void create(struct kube_port *p, enum kube_kind kind, const char *ns, con
 	m->inner->ops->create(m->inner, kind, ns, json, answered, begin(m, CREATE, done, arg));
 }
 
+static void make(struct kube_port *p, const struct kube_make *what, kube_done done, void *arg)
+{
+	struct measured *m = measured_of(p);
+
+	m->inner->ops->make(m->inner, what, answered, begin(m, CREATE, done, arg));
+}
+
 static void event(struct kube_port *p, const struct kube_event *event)
 {
 	struct measured *m = measured_of(p);
@@ -151,6 +158,7 @@ static const struct kube_port_ops ops = {
 	.evict = evict,
 	.remove = remove_object,
 	.create = create,
+	.make = make,
 	.event = event,
 };
 

@@ -67,6 +67,49 @@ static void add_taints(struct patch *p, const struct kube_change *c)
 	}
 }
 
+static void add_strings(struct patch *p, const char *const *list, int n, const char *const *path)
+{
+	patch_empty_array(p, path);
+	for (int i = 0; i < n; i++)
+		patch_add_str(p, list[i], path);
+}
+
+static void add_owner(struct patch *p, const struct owner *o)
+{
+	struct patch *q = patch_add(p, PATH("metadata", "ownerReferences"));
+	char version[64];
+
+	patch_str(q, kube_api_version(KUBE_NODESETS, version), PATH("apiVersion"));
+	patch_str(q, o->kind, PATH("kind"));
+	patch_str(q, o->name, PATH("name"));
+	patch_str(q, o->uid, PATH("uid"));
+	patch_bool(q, true, PATH("controller"));
+	patch_bool(q, true, PATH("blockOwnerDeletion"));
+}
+
+static void add_nodeset_status(struct patch *p, const struct nodeset_status *s)
+{
+	const struct {
+		const char *key;
+		int64_t value;
+	} counts[] = { { "observedGeneration", s->observed_generation },
+		       { "desired", s->desired },
+		       { "feasible", s->feasible },
+		       { "current", s->current },
+		       { "ready", s->ready },
+		       { "updated", s->updated },
+		       { "drained", s->drained },
+		       { "misscheduled", s->misscheduled },
+		       { "unavailable", s->unavailable },
+		       { "leaving", s->leaving },
+		       { "replicas", s->replicas } };
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		patch_int(p, counts[i].value, PATH("status", counts[i].key));
+	patch_str(p, s->selector, PATH("status", "selector"));
+	patch_str(p, s->revision, PATH("status", "revision"));
+}
+
 /* A whole list replaces whatever another has put there since, unless the server checks that nothing has. */
 static int check_whole_list(const struct kube_change *c, const char *list, int n, struct err *err)
 {
@@ -93,6 +136,12 @@ int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, s
 
 	if (r >= 0)
 		r = check_whole_list(c, "taints", c->n_taints, err);
+	if (r >= 0)
+		r = check_whole_list(c, "finalizers", c->n_finalizers, err);
+	if (r >= 0)
+		r = check_whole_list(c, "nodes", c->n_nodes, err);
+	if (r >= 0)
+		r = check_whole_list(c, "owners", c->owner ? 1 : -1, err);
 	if (r < 0)
 		return r;
 	add_pairs(p, "annotations", c->annotations, c->n_annotations);
@@ -101,6 +150,12 @@ int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, s
 		add_tolerations(p, c);
 	if (c->n_taints >= 0)
 		add_taints(p, c);
+	if (c->n_finalizers >= 0)
+		add_strings(p, c->finalizers, c->n_finalizers, PATH("metadata", "finalizers"));
+	if (c->n_nodes >= 0)
+		add_strings(p, c->nodes, c->n_nodes, PATH("nodes"));
+	if (c->owner)
+		add_owner(p, c->owner);
 	if (c->active_deadline_s)
 		patch_int(p, c->active_deadline_s, PATH("spec", "activeDeadlineSeconds"));
 	if (c->unschedulable >= 0)
@@ -121,16 +176,18 @@ int kube_change_status(const struct kube_change *c, const char *version, usec_t 
 	_cleanup_(patch_freep) struct patch *p = NULL;
 	char what[KUBE_WHAT_MAX];
 
-	if (c->n_conditions <= 0) {
+	if (c->n_conditions <= 0 && !c->nodeset_status) {
 		*ret = NULL;
 		*ret_len = 0;
 		return 0;
 	}
-	if (!kube_resource(c->ref.kind)->strategic)
+	if (!kube_resource(c->ref.kind)->strategic && c->ref.kind != KUBE_NODESETS)
 		return err_set(err, -EOPNOTSUPP, "%s: its conditions cannot be merged by type",
 		               kube_what(&c->ref, what));
 	p = patch_new();
 	add_preconditions(p, c->ref.uid, version);
+	if (c->nodeset_status)
+		add_nodeset_status(p, c->nodeset_status);
 	for (int i = 0; i < c->n_conditions; i++) {
 		const struct condition *cond = &c->conditions[i];
 		struct patch *q = patch_add(p, PATH("status", "conditions"));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * struct kube_change → JSON to send. Pure. Metadata and spec are a merge patch: what is not named stays. Conditions are
- * a strategic merge patch on /status: merged by type on the server, so that other writers' conditions stay. Given
+ * a strategic merge patch on /status: merged by type on the server, so that other writers' conditions stay. The status of
+ * custom resources, which take none of those, is a merge patch, and its conditions are all there are. Given
  * preconditions (uid, resourceVersion) travel in the patch's metadata, where the server compares them.
  */
 #pragma once

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "kube/words.h"
 #include "model/lease.h"
+#include "model/nodeset.h"
 #include "model/volume.h"
 #include "json/json.h"
 
@@ -390,6 +391,77 @@ static const struct json_field class_fields[] = {
 };
 const struct json_type kube_class_type = JSON_TYPE_WORDS(struct storage_class, class_fields, kube_words);
 
+/* ---- NodeSets ---- */
+
+static const char *const update_types[] = { "RollingUpdate", "OnDelete", NULL };
+
+/* The template's spec, as that of a Pod. */
+static const struct json_field template_fields[] = {
+	JSON_INSIDE("spec", pod_spec_type),
+};
+static const struct json_type template_type = JSON_TYPE(struct pod, template_fields);
+
+/* What a NodeSet itself says of Nodes, as a Pod would. */
+static const struct json_field select_fields[] = {
+	JSON_PAIRS("nodeSelector", struct pod, node_selector, n_node_selector, NULL),
+	JSON_INSIDE("affinity", affinity_type),
+	JSON_ARRAY("tolerations", struct pod, tolerations, n_tolerations, toleration_type),
+};
+static const struct json_type select_type = JSON_TYPE(struct pod, select_fields);
+
+static const struct json_field update_fields[] = {
+	JSON_ENUM("type", struct nodeset, update, update_types),
+	JSON_RAW("maxUnavailable", struct nodeset, max_unavailable),
+};
+static const struct json_type update_type = JSON_TYPE(struct nodeset, update_fields);
+
+static const struct json_field nodeset_spec_fields[] = {
+	JSON_INT32("replicas", struct nodeset, replicas),
+	JSON_PRESENT("replicas", struct nodeset, has_replicas),
+	JSON_INT32("overProvision", struct nodeset, over_provision),
+	JSON_STR("namePrefix", struct nodeset, name_prefix),
+	JSON_STRS("features", struct nodeset, features, n_features),
+	JSON_STRS("featureLabels", struct nodeset, feature_labels, n_feature_labels),
+	JSON_INSIDE("updateStrategy", update_type),
+	JSON_STRUCT("template", struct nodeset, shape, template_type),
+	JSON_RAW("template", struct nodeset, template_json),
+};
+static const struct json_type nodeset_spec_type = JSON_TYPE(struct nodeset, nodeset_spec_fields);
+
+#define COUNT(key, member) JSON_INT32(key, struct nodeset, status.member)
+static const struct json_field nodeset_status_fields[] = {
+	JSON_INT64("observedGeneration", struct nodeset, status.observed_generation),
+	COUNT("desired", desired),
+	COUNT("feasible", feasible),
+	COUNT("current", current),
+	COUNT("ready", ready),
+	COUNT("updated", updated),
+	COUNT("drained", drained),
+	COUNT("misscheduled", misscheduled),
+	COUNT("unavailable", unavailable),
+	COUNT("leaving", leaving),
+	COUNT("replicas", replicas),
+	JSON_STR("selector", struct nodeset, status.selector),
+	JSON_STR("revision", struct nodeset, status.revision),
+	JSON_ARRAY("conditions", struct nodeset, conditions, n_conditions, condition_type),
+};
+static const struct json_type nodeset_status_type = JSON_TYPE(struct nodeset, nodeset_status_fields);
+
+static const struct json_field nodeset_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct nodeset, meta, meta_type),
+	JSON_STRUCT("spec", struct nodeset, select, select_type),
+	JSON_INSIDE("spec", nodeset_spec_type),
+	JSON_INSIDE("status", nodeset_status_type),
+};
+const struct json_type kube_nodeset_type = JSON_TYPE_WORDS(struct nodeset, nodeset_fields, kube_words);
+
+static const struct json_field nodeslice_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct nodeslice, meta, meta_type),
+	JSON_STR("nodeSet", struct nodeslice, nodeset),
+	JSON_STRS("nodes", struct nodeslice, nodes, n_nodes),
+};
+const struct json_type kube_nodeslice_type = JSON_TYPE_WORDS(struct nodeslice, nodeslice_fields, kube_words);
+
 /* ---- any of them ---- */
 
 static const struct {
@@ -402,11 +474,14 @@ static const struct {
 	[KUBE_CLAIMS] = { "PersistentVolumeClaim", &kube_claim_type },
 	[KUBE_VOLUMES] = { "PersistentVolume", &kube_volume_type },
 	[KUBE_CLASSES] = { "StorageClass", &kube_class_type },
+	[KUBE_NODESETS] = { "NodeSet", &kube_nodeset_type },
+	[KUBE_NODESLICES] = { "NodeSlice", &kube_nodeslice_type },
 };
 
 static_assert(offsetof(struct pod, meta) == 0 && offsetof(struct knode, meta) == 0 &&
                       offsetof(struct klease, meta) == 0 && offsetof(struct pvc, meta) == 0 &&
-                      offsetof(struct pv, meta) == 0 && offsetof(struct storage_class, meta) == 0,
+                      offsetof(struct pv, meta) == 0 && offsetof(struct storage_class, meta) == 0 &&
+                      offsetof(struct nodeset, meta) == 0 && offsetof(struct nodeslice, meta) == 0,
               "every object begins with its metadata");
 
 static int check_meta(const struct meta *m, struct err *err)

@@ -14,6 +14,8 @@ extern const struct json_type kube_lease_type; /* struct klease */
 extern const struct json_type kube_claim_type; /* struct pvc */
 extern const struct json_type kube_volume_type; /* struct pv */
 extern const struct json_type kube_class_type; /* struct storage_class */
+extern const struct json_type kube_nodeset_type; /* struct nodeset */
+extern const struct json_type kube_nodeslice_type; /* struct nodeslice */
 
 /* Decodes an object of the kind (any but EVENTS), from a list (where items do not say what they are), from a watch,
  * or on its own. The result begins with `struct meta` and is one block: free() it, or give it to a store with its

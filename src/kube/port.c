@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "kube/change.h"
+#include "kube/make.h"
 #include "kube/reporter.h"
 #include "port/kinds.h"
 
@@ -177,7 +178,8 @@ static int change_requests(const struct kube_change *c, usec_t now, struct kube_
 	if (r >= 0 && main_body)
 		r = kube_request_patch(main, &c->ref, NULL, KUBE_PATCH_MERGE, main_body, main_len, err);
 	if (r >= 0 && status_body)
-		r = kube_request_patch(status, &c->ref, "status", KUBE_PATCH_STRATEGIC, status_body, status_len, err);
+		r = kube_request_patch(status, &c->ref, "status", kube_resource(c->ref.kind)->strategic ? KUBE_PATCH_STRATEGIC : KUBE_PATCH_MERGE,
+		                       status_body, status_len, err);
 	return r;
 }
 
@@ -241,6 +243,20 @@ static void port_create(struct kube_port *port, enum kube_kind kind, const char 
 	effect_send(e, kube_request_create(&request, kind, ns, json, strlen(json), &err), &request, &err);
 }
 
+static void port_make(struct kube_port *port, const struct kube_make *m, kube_done done, void *arg)
+{
+	struct effect *e = effect_new(real(port), done, arg);
+	_cleanup_request_ struct kube_request request = { 0 };
+	_cleanup_free_ char *body = NULL;
+	struct err err = { 0 };
+	size_t len = 0;
+	int r = kube_make_body(m, &body, &len, &err);
+
+	if (r >= 0)
+		r = kube_request_create(&request, m->ref.kind, m->ref.ns, body, len, &err);
+	effect_send(e, r, &request, &err);
+}
+
 static void port_event(struct kube_port *port, const struct kube_event *event)
 {
 	reporter_tell(real(port)->reporter, event);
@@ -262,6 +278,7 @@ static const struct kube_port_ops ops = {
 	.evict = port_evict,
 	.remove = port_remove,
 	.create = port_create,
+	.make = port_make,
 	.event = port_event,
 };
 

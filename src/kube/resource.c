@@ -17,6 +17,8 @@ static const struct kube_resource resources[] = {
 	[KUBE_VOLUMES] = { "", "v1", "persistentvolumes", "PersistentVolume", .namespaced = false, .strategic = true },
 	[KUBE_CLASSES] = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", .namespaced = false,
 	                   .strategic = true },
+	[KUBE_NODESETS] = { "sunk.coreweave.com", "v1alpha1", "nodesets", "NodeSet", .namespaced = true },
+	[KUBE_NODESLICES] = { "sunk.coreweave.com", "v1alpha1", "nodeslices", "NodeSlice", .namespaced = true },
 	[KUBE_EVENTS] = { "events.k8s.io", "v1", "events", "Event", .namespaced = true, .strategic = true },
 };
 static_assert(ARRAY_LEN(resources) == KUBE_KINDS, "every kind has its row");

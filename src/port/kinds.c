@@ -84,6 +84,8 @@ static const struct store_kind kinds[KUBE_KINDS] = {
 	[KUBE_CLAIMS] = { "claims", { [CLAIM_BY_VOLUME] = claim_by_volume, [CLAIM_BY_CLASS] = claim_by_class } },
 	[KUBE_VOLUMES] = { "volumes", { NULL } },
 	[KUBE_CLASSES] = { "classes", { NULL } },
+	[KUBE_NODESETS] = { "nodesets", { NULL } },
+	[KUBE_NODESLICES] = { "nodeslices", { NULL } },
 };
 
 const struct store_kind *store_kind_of(enum kube_kind kind)

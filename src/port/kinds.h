@@ -32,5 +32,5 @@ enum claim_index {
 /* The key of a label in an index; what is too long to be one is cut (and found under the same cut). */
 const char *label_key(const char *key, const char *value, char text[LABEL_KEY_MAX]);
 
-/* Pods, Nodes, Leases, claims, volumes and storage classes. NULL for kinds that are never kept. */
+/* Pods, Nodes, Leases, claims, volumes, storage classes, NodeSets and NodeSlices. NULL for kinds that are never kept. */
 const struct store_kind *store_kind_of(enum kube_kind kind);

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "model/knode.h"
 #include "model/meta.h"
+#include "model/nodeset.h"
 #include "model/pod.h"
 #include "port/store.h"
 
@@ -25,6 +26,8 @@ enum kube_kind {
 	KUBE_CLAIMS,  /* PersistentVolumeClaims: struct pvc of model/volume.h */
 	KUBE_VOLUMES, /* PersistentVolumes: struct pv */
 	KUBE_CLASSES, /* StorageClasses: struct storage_class */
+	KUBE_NODESETS,   /* struct nodeset of model/nodeset.h */
+	KUBE_NODESLICES, /* struct nodeslice */
 	KUBE_EVENTS,
 	KUBE_KINDS,
 };
@@ -71,8 +74,14 @@ struct kube_change {
 	int n_taints;
 	int64_t active_deadline_s; /* Pods; 0 = leave */
 	int unschedulable; /* Nodes; -1 = leave */
-	const struct condition *conditions; /* merged by type */
+	const struct condition *conditions; /* merged by type; of NodeSets: all of them */
 	int n_conditions;
+	const struct nodeset_status *nodeset_status; /* NodeSets; NULL = leave */
+	const struct owner *owner; /* Pods that have none: the NodeSet that controls it from now on; needs ref.resource_version */
+	const char *const *finalizers; /* the whole list; needs ref.resource_version */
+	int n_finalizers;
+	const char *const *nodes; /* NodeSlices: the whole list; needs ref.resource_version */
+	int n_nodes;
 };
 
 #define KUBE_CHANGE(r)                                                                                                 \
@@ -82,7 +91,22 @@ struct kube_change {
 	                        .n_tolerations = -1,                                                                   \
 	                        .n_taints = -1,                                                                        \
 	                        .unschedulable = -1,                                                                   \
-	                        .n_conditions = 0 })
+	                        .n_conditions = 0, .n_finalizers = -1, .n_nodes = -1 })
+
+/* A new object: a Pod from a NodeSet's template, or a NodeSlice. */
+struct kube_make {
+	struct kube_ref ref; /* kind, namespace and name */
+	const struct owner *owner; /* the NodeSet */
+	const struct pair *labels, *annotations; /* besides the template's, and before them */
+	int n_labels, n_annotations;
+	const char *template_json; /* Pods */
+	const char *pin; /* Pods: the one Node that it may run on */
+	const struct toleration *tolerations; /* Pods: besides the template's */
+	int n_tolerations;
+	const char *nodeset; /* NodeSlices */
+	const char *const *nodes;
+	int n_nodes;
+};
 
 struct kube_event {
 	struct kube_ref about;
@@ -109,6 +133,7 @@ struct kube_port_ops {
 	/* Makes an object from JSON text that came from a user's template. */
 	void (*create)(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done,
 	               void *arg);
+	void (*make)(struct kube_port *p, const struct kube_make *make, kube_done done, void *arg);
 	/* Best effort, never answered: repeated events are counted into one object with a series. */
 	void (*event)(struct kube_port *p, const struct kube_event *event);
 };

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NodeSets, run by `sunk operator` on sunk-lite. The test stands in for kubelet and syncer."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from lite_server import BUILD, DEADLINE, ROOT, Lite, node, wait_for
+
+CRDS = ROOT / "charts" / "sunk" / "crds"
+PENDING = "sunk.coreweave.com/pending-deletion"
+
+
+def nodeset(name, **spec):
+    return {
+        "apiVersion": "sunk.coreweave.com/v1alpha1",
+        "kind": "NodeSet",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"template": {"spec": {"containers": [{"name": "slurmd", "image": "slurmd"}]}}, **spec},
+    }
+
+
+@pytest.fixture
+def lite():
+    server = Lite("--node-grace", "0")
+    operator = None
+    try:
+        server.kubectl("apply", "-f", str(CRDS))
+        server.kubectl("wait", "--for=condition=Established", "crd", "--all", f"--timeout={DEADLINE}s")
+        for i in range(1, 4):
+            one = node(f"k{i}", gpu="yes", zone=f"z{i}")
+            one["status"]["addresses"] = [{"type": "InternalIP", "address": f"10.9.12.{i}"}]
+            server.kubectl("create", "-f", "-", stdin=one)
+        log = open(server.dir / "operator.log", "wb")
+        operator = subprocess.Popen(
+            [str(BUILD / "src/cmd/sunk"), "operator", "--listen", "127.0.0.1:0", "--log-level=debug"],
+            env=server.env(POD_NAMESPACE="default", POD_NAME="operator"),
+            stdout=log,
+            stderr=log,
+        )
+        yield server
+        assert operator.poll() is None, (server.dir / "operator.log").read_text()
+    finally:
+        if operator and operator.poll() is None:
+            os.kill(operator.pid, signal.SIGTERM)
+            operator.wait(DEADLINE)
+        print((server.dir / "operator.log").read_text()[-4000:])
+        server.close()
+
+
+def pods(lite):
+    """By name; every bound one runs and is ready, as far as Kubernetes goes."""
+    found = {p["metadata"]["name"]: p for p in lite.get("pods", "-l", "sunk.coreweave.com/nodeset")["items"]}
+    for name, p in found.items():
+        if "deletionTimestamp" in p["metadata"]:
+            lite.call("DELETE", f"/api/v1/namespaces/default/pods/{name}?gracePeriodSeconds=0")
+        elif p["spec"].get("nodeName") and p["status"].get("phase") == "Pending":
+            say(lite, name, phase="Running", Ready="True")
+    return found
+
+
+def say(lite, name, phase=None, **conditions):
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    status = {"conditions": [{"type": k, "status": v, "lastTransitionTime": now} for k, v in conditions.items()]}
+    if phase:
+        status["phase"] = phase
+    lite.call(
+        "PATCH", f"/api/v1/namespaces/default/pods/{name}/status", {"status": status}, "application/strategic-merge-patch+json"
+    )
+
+
+def status(lite, name):
+    return lite.get("nset", name).get("status", {})
+
+
+def marked(lite):
+    return {n for n, p in pods(lite).items() if PENDING in p["metadata"].get("annotations", {})}
+
+
+def slice_names(lite):
+    return sorted(n for s in lite.get("nslice")["items"] for n in s["nodes"])
+
+
+def running(lite, *names):
+    wait_for("its Pods run", lambda: {n for n, p in pods(lite).items() if p["status"].get("phase") == "Running"} == set(names))
+
+
+def test_a_nodeset_grows_shrinks_and_updates_without_ending_a_job(lite):
+    lite.kubectl("create", "-f", "-", stdin=nodeset("main", nodeSelector={"gpu": "yes"}, features=["dyn"], featureLabels=["zone"]))
+    all_three = ["main-012-001", "main-012-002", "main-012-003"]
+    running(lite, *all_three)
+    wait_for("the status", lambda: status(lite, "main").get("ready") == 3 and slice_names(lite) == all_three)
+    one = pods(lite)["main-012-002"]
+    assert one["spec"]["nodeName"] == "k2"
+    assert one["metadata"]["annotations"]["sunk.coreweave.com/features"] == "dyn,z2"
+    assert one["metadata"]["ownerReferences"][0]["kind"] == "NodeSet"
+    assert {"key": "sunk.coreweave.com/lock", "operator": "Exists", "effect": "NoExecute"} in one["spec"]["tolerations"]
+    assert [c["status"] for c in status(lite, "main")["conditions"]] == ["True"]
+
+    # a job runs on the first two: the third is given up, and only when it is drained
+    for name, busy in zip(all_three, ("True", "True", "False")):
+        say(lite, name, SlurmRunning=busy, SlurmDrain="False")
+    lite.kubectl("scale", "nset/main", "--replicas=1")
+    wait_for("two are to go", lambda: len(marked(lite)) == 2 and "main-012-003" in marked(lite))
+    wait_for("it says so", lambda: status(lite, "main").get("leaving") == 2)
+    assert set(pods(lite)) == set(all_three)
+    say(lite, "main-012-003", SlurmRunning="False", SlurmDrain="True")
+    wait_for("the idle one is gone", lambda: set(pods(lite)) == set(all_three[:2]))
+    wait_for("its name is in no slice", lambda: slice_names(lite) == all_three[:2])
+    assert "wait until their Slurm nodes are drained" in str(status(lite, "main")["conditions"])
+    say(lite, "main-012-002", SlurmRunning="True", SlurmDrain="True")
+    assert set(pods(lite)) == set(all_three[:2])
+    say(lite, "main-012-002", SlurmRunning="False", SlurmDrain="True")
+    wait_for("the other is gone when its job is", lambda: set(pods(lite)) == {"main-012-001"})
+
+    # an update waits for the job as well
+    patch = '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"slurmd:2"}]'
+    lite.kubectl("patch", "nset", "main", "--type=json", "-p", patch)
+    wait_for("it is to go", lambda: marked(lite) == {"main-012-001"})
+    say(lite, "main-012-001", SlurmRunning="False", SlurmDrain="True")
+    wait_for("it is made anew", lambda: [p["spec"]["containers"][0]["image"] for p in pods(lite).values()] == ["slurmd:2"])
+
+    # deleting the set waits for its Pods
+    (name,) = pods(lite)  # perhaps on another Node: one that was free
+    running(lite, name)
+    say(lite, name, SlurmRunning="True", SlurmDrain="False")
+    lite.kubectl("delete", "nset", "main", "--wait=false")
+    wait_for("it is to go", lambda: marked(lite) == {name})
+    say(lite, name, SlurmRunning="False", SlurmDrain="True")
+    wait_for("all is gone", lambda: not pods(lite) and not lite.get("nset")["items"])
+
+
+def test_two_nodesets_share_no_node(lite):
+    lite.kubectl("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": [nodeset("a", replicas=2), nodeset("b")]})
+    wait_for("every Node has one Pod", lambda: len(pods(lite)) == 3)
+    wait_for("all are bound", lambda: sorted(p["spec"].get("nodeName", "") for p in pods(lite).values()) == ["k1", "k2", "k3"])
+    assert len({n.split("-", 1)[1] for n in pods(lite)}) == 3
+
+
+def test_what_cannot_be_is_said(lite):
+    lite.kubectl("create", "-f", "-", stdin=nodeset("none", nodeSelector={"gpu": "no"}))
+    wait_for("the condition", lambda: "no Node fits" in str(status(lite, "none").get("conditions")))
+    wait_for("the event", lambda: "NoFeasibleNode" in lite.kubectl("get", "events"))
