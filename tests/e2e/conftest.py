@@ -14,6 +14,7 @@ from world import Space, World
 os.environ.setdefault("SUNK_PARTS", "scheduler")  # dev/up in tests starts more only where a test asks for it
 
 LINES = 40  # of each log
+LINE_MAX = 400  # characters
 LOGS = 12  # the ones that were written last
 BEGUN = pytest.StashKey[float]()
 WORLDS = pytest.StashKey[list]()
@@ -51,7 +52,7 @@ def pytest_runtest_makereport(item, call):
             for log, written in logs_below(directory):
                 if written >= item.stash.get(BEGUN, 0) - 1:
                     try:
-                        text = log.read_text(errors="replace").splitlines()[-LINES:]
+                        text = [line[:LINE_MAX] for line in log.read_text(errors="replace").splitlines()[-LINES:]]
                     except OSError:
                         continue
                     # under this name a section also gets into junit's file
