@@ -18,6 +18,8 @@
 #define REFUSED_MAX (5 * USEC_MINUTE)
 #define DOUBT_SPAN (3 * USEC_SEC) /* what slurmctld had in hand when its answer was lost is done by then */
 #define REASON_FRESH USEC_SEC
+#define REASON_PAUSE (50 * USEC_MSEC)
+#define REASON_PATIENCE (5 * USEC_SEC)
 #define TOLERATIONS_MAX 256
 #define URL_MAX 1024
 
@@ -229,14 +231,17 @@ static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	free(tolerations);
 }
 
-/* Lists of all jobs are rare, and a job's reason says little until Slurm has looked at it: ask before telling people. */
+/* Lists of all jobs are rare, and a job's reason says little until Slurm has looked at it: ask before telling people. Not
+ * for many at once: starting jobs are asked for, too, and must not wait. */
 static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
 {
 	const struct known_job *j = e->n_jobs ? e->jobs[e->n_jobs - 1] : NULL;
 
 	if (!j || j->p.state != JOB_PENDING || usec_add(MAX_OF(j->known_at, e->reason_asked), REASON_FRESH) > now)
 		return false;
-	e->reason_asked = now;
+	if (usec_add(s->reason_asked, REASON_PAUSE) > now) /* others just did; after a while it is told as it is */
+		return usec_add(e->waiting_since, REASON_PATIENCE) > now;
+	e->reason_asked = s->reason_asked = now;
 	jobs_load_one(s, j->p.id);
 	return true;
 }

@@ -102,6 +102,7 @@ struct scheduler {
 	struct numbers *numbers;
 	bool leading, told_kill_wait;
 	unsigned submits; /* under way */
+	usec_t reason_asked; /* when a single job was last loaded only for its reason */
 	uint64_t term; /* counts leaderships: an answer of an older one is not believed */
 	usec_t term_since;
 	/* Slurm's jobs */
