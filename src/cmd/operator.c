@@ -15,7 +15,7 @@ struct operatord {
 	struct part part;
 	struct arg rows[ROWS];
 	char *cluster;
-	struct operator *operator;
+	struct operator* operator;
 	struct nodesets *nodesets;
 };
 

@@ -178,7 +178,8 @@ static int change_requests(const struct kube_change *c, usec_t now, struct kube_
 	if (r >= 0 && main_body)
 		r = kube_request_patch(main, &c->ref, NULL, KUBE_PATCH_MERGE, main_body, main_len, err);
 	if (r >= 0 && status_body)
-		r = kube_request_patch(status, &c->ref, "status", kube_resource(c->ref.kind)->strategic ? KUBE_PATCH_STRATEGIC : KUBE_PATCH_MERGE,
+		r = kube_request_patch(status, &c->ref, "status",
+		                       kube_resource(c->ref.kind)->strategic ? KUBE_PATCH_STRATEGIC : KUBE_PATCH_MERGE,
 		                       status_body, status_len, err);
 	return r;
 }

@@ -77,7 +77,8 @@ struct kube_change {
 	const struct condition *conditions; /* merged by type; of NodeSets: all of them */
 	int n_conditions;
 	const struct nodeset_status *nodeset_status; /* NodeSets; NULL = leave */
-	const struct owner *owner; /* Pods that have none: the NodeSet that controls it from now on; needs ref.resource_version */
+	const struct owner
+	        *owner; /* Pods that have none: the NodeSet that controls it from now on; needs ref.resource_version */
 	const char *const *finalizers; /* the whole list; needs ref.resource_version */
 	int n_finalizers;
 	const char *const *nodes; /* NodeSlices: the whole list; needs ref.resource_version */
@@ -91,7 +92,9 @@ struct kube_change {
 	                        .n_tolerations = -1,                                                                   \
 	                        .n_taints = -1,                                                                        \
 	                        .unschedulable = -1,                                                                   \
-	                        .n_conditions = 0, .n_finalizers = -1, .n_nodes = -1 })
+	                        .n_conditions = 0,                                                                     \
+	                        .n_finalizers = -1,                                                                    \
+	                        .n_nodes = -1 })
 
 /* A new object: a Pod from a NodeSet's template, or a NodeSlice. */
 struct kube_make {
