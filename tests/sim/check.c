@@ -11,6 +11,7 @@
 
 #define LOST_MAX (60 * USEC_SEC)
 #define ORPHAN_MAX (120 * USEC_SEC)
+#define UNTOLD_MAX (15 * USEC_SEC) /* half of KillWait: the rest is for the Pod's own grace */
 #define SETTLED (10 * USEC_SEC)
 
 static struct sjob *next_job_of(struct world *w, const char *uid, size_t *i)
@@ -163,6 +164,17 @@ static void check_lost(struct world *w, struct kpod *k, usec_t passed)
 		       held ? "" : "others may start there");
 }
 
+/* Slurm ends the job: its Pod is told to go while the placeholder still waits for it. */
+static void check_told(struct world *w, struct kpod *k, usec_t passed)
+{
+	const struct sjob *j = k->pod->node_name ? job_under(w, k) : NULL;
+	bool untold = j && j->script && j->script->plan.ending && !k->pod->meta.deletion && !pod_ended(k->pod);
+
+	k->untold = untold ? k->untold + passed : 0;
+	if (k->untold > UNTOLD_MAX)
+		broken(w, "Slurm ends job %u, and its Pod %s is not told to go", j->id, k->pod->meta.name);
+}
+
 static void check_orphan(struct world *w, struct sjob *j, usec_t passed)
 {
 	const struct kpod *k;
@@ -180,8 +192,10 @@ void check_time_passes(struct world *w, usec_t passed)
 	if (!world_healthy(w))
 		return;
 	for (size_t i = 0; i < w->api.n_pods; i++)
-		if (w->api.pods[i]->user_pod)
+		if (w->api.pods[i]->user_pod) {
 			check_lost(w, w->api.pods[i], passed);
+			check_told(w, w->api.pods[i], passed);
+		}
 	for (size_t i = 0; i < w->ctld.n_jobs; i++)
 		if (!w->ctld.jobs[i]->forgotten)
 			check_orphan(w, w->ctld.jobs[i], passed);

@@ -107,7 +107,7 @@ struct kpod { /* a Pod as it really is, with what its kubelet knows */
 	/* for the checks */
 	bool disturbed; /* Slurm, or someone in Slurm, ended, stopped or lost its job */
 	bool cancelled; /* someone did so by scancel or a time limit */
-	usec_t lost, orphan, waiting; /* for how long, while everything worked */
+	usec_t lost, orphan, waiting, untold; /* for how long, while everything worked */
 	bool was_lost;
 	bool bind_doubted; /* an answer to a binding was lost: it may have to be taken for bound */
 };
