@@ -23,6 +23,8 @@
 #define BLOCKED_NAMES_MAX 5
 #define TAINTS_MAX 64
 #define NODES_PER_STEP 256
+#define MIRRORS_MAX 16 /* writes under way beyond which no mirror is begun: they must not hold up locks and the lease */
+#define MIRROR_PAUSE (20 * USEC_MSEC)
 
 /* One Node: as long as it exists or a NodeSet Pod is bound to it. */
 struct node_entry {
@@ -30,7 +32,7 @@ struct node_entry {
 	char *settle_node, *settle_pod; /* resourceVersions that we wrote over */
 	usec_t settle_until, not_before, asked_at, blocked_since;
 	uint64_t asked_epoch; /* whose locking is being timed */
-	uint64_t said;        /* hash of the last event */
+	uint64_t said; /* hash of the last event */
 	uint64_t
 	        wrote_for; /* what the Node says of its lock by our last write: who finds something else finds a hand in it */
 	enum lock_state wrote_state;
@@ -47,6 +49,7 @@ struct operator
 	struct rng rng;
 	bool leading;
 	uint64_t term;
+	unsigned n_open; /* writes that are not answered yet */
 	/* numbers */
 	double *writes, *restored, *locks, *unlocks, *retries, *pending;
 	struct histogram *lock_seconds;
@@ -110,6 +113,7 @@ struct effect {
 	const char *what;
 	char *node_rv, *pod_rv; /* the one that is written */
 	bool locks, restores; /* writes the Node's lock; puts back what a person took */
+	bool shows; /* lets the Pod say that it is locked now */
 	uint64_t lock_for;
 	enum lock_state lock_state;
 };
@@ -138,8 +142,17 @@ static void note_written(struct operator* op, struct node_entry *e, const struct
 
 	if (op->writes)
 		*op->writes += 1;
+	if (x->shows) {
+		if (op->locks)
+			*op->locks += 1;
+		if (op->lock_seconds && e->asked_at)
+			histogram_observe(op->lock_seconds, (double)(now_of(op) - e->asked_at) / (double)USEC_SEC);
+		e->asked_at = 0;
+	}
 	if (!x->locks)
 		return;
+	if (!x->lock_for && op->unlocks)
+		*op->unlocks += 1;
 	e->wrote_for = x->lock_for;
 	e->wrote_state = x->lock_state;
 	if (!x->restores || !node)
@@ -159,6 +172,7 @@ static void answered(void *arg, const struct kube_result *r)
 	usec_t wait = 0;
 
 	e->busy = false;
+	op->n_open--;
 	if (r->outcome == KUBE_OK) {
 		e->tries = 0;
 		free(e->settle_node);
@@ -201,6 +215,7 @@ static struct effect *begin(struct operator* op, struct node_entry *e, const cha
 		               .node_rv = node ? mem_strdup(node->meta.resource_version) : NULL,
 		               .pod_rv = pod ? mem_strdup(pod->meta.resource_version) : NULL };
 	e->busy = true;
+	op->n_open++;
 	return x;
 }
 
@@ -272,9 +287,11 @@ static void write_node(struct operator* op, struct node_entry *e, const struct k
 	op->o.kube->ops->change(op->o.kube, &change, answered, x);
 }
 
-static void write_pod(struct operator* op, struct node_entry *e, const struct pod *pod, const struct lock_decision *d)
+static void write_pod(struct operator* op, struct node_entry *e, const struct pod *pod, const struct lock_view *v,
+                      const struct lock_decision *d)
 {
 	bool show = d->step == LOCK_SHOW;
+	struct effect *x = begin(op, e, "show the lock", NULL, pod);
 	struct kube_change change = KUBE_CHANGE(pod_ref(pod));
 	char epoch[24];
 	const struct pair annotations[] = { { LOCK_ANNOTATION, show ? lock_state_text(d->pod_state) : NULL },
@@ -285,7 +302,8 @@ static void write_pod(struct operator* op, struct node_entry *e, const struct po
 	snprintf(epoch, sizeof(epoch), "%" PRIu64, d->epoch);
 	change.annotations = annotations;
 	change.n_annotations = (int)ARRAY_LEN(annotations) - !unblock;
-	op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, "show the lock", NULL, pod));
+	x->shows = show && d->pod_state >= LOCK_LOCKED && v->pod.state < LOCK_LOCKED;
+	op->o.kube->ops->change(op->o.kube, &change, answered, x);
 }
 
 /* ---- the lock ---- */
@@ -351,15 +369,6 @@ static void note_lock(struct operator* op, struct node_entry *e, const struct lo
 		e->asked_epoch = v->pod.epoch;
 		e->asked_at = now_of(op);
 	}
-	if (d->step == LOCK_SHOW && d->pod_state >= LOCK_LOCKED && v->pod.state < LOCK_LOCKED) {
-		if (op->locks)
-			*op->locks += 1;
-		if (op->lock_seconds && e->asked_at)
-			histogram_observe(op->lock_seconds, (double)(now_of(op) - e->asked_at) / (double)USEC_SEC);
-		e->asked_at = 0;
-	}
-	if (d->step == LOCK_UNTAINT && op->unlocks)
-		*op->unlocks += 1;
 	if (d->step != LOCK_REST) {
 		snprintf(text, sizeof(text), "request %s, Pod %s, Node %s: step %d",
 		         str_or(lock_level_text(v->pod.request), "none"), lock_state_text(v->pod.state),
@@ -389,7 +398,7 @@ static bool lock(struct operator* op, struct node_entry *e, const struct knode *
 	case LOCK_CONFIRM:
 	case LOCK_UNTAINT: write_node(op, e, node, &v, &d); return true;
 	case LOCK_SHOW:
-	case LOCK_HIDE: write_pod(op, e, pod, &d); return true;
+	case LOCK_HIDE: write_pod(op, e, pod, &v, &d); return true;
 	}
 	return pod &&
 	       tell_blocked(op, e, node, pod,
@@ -488,8 +497,12 @@ static void look(struct operator* op, struct node_entry *e)
 		mark(op, e->name, e->not_before);
 		return;
 	}
-	if (!lock(op, e, node, pod))
+	if (lock(op, e, node, pod))
+		return;
+	if (op->n_open < MIRRORS_MAX)
 		(void)mirror(op, e, node, pod);
+	else
+		mark(op, e->name, usec_add(now, MIRROR_PAUSE));
 }
 
 /* ---- */

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -48,23 +49,39 @@ def measure(directory):
     def writes():
         return metrics(exports["SUNK_OPERATOR_METRICS"], "sunk_operator_writes_total")
 
+    again = []
+
     def ask(node):
         request = urllib.request.Request(f"{url}/v1/nodes/{node}/pre-hook", data=b'{"jobId":1}', method="POST")
         request.add_header("Authorization", "Bearer " + token)
         begin = time.monotonic()
-        with urllib.request.urlopen(request, timeout=120) as r:
-            r.read()
-        return time.monotonic() - begin
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=120) as r:
+                    r.read()
+                return time.monotonic() - begin
+            except urllib.error.HTTPError as e:
+                with e:
+                    if e.code != 503:
+                        raise
+                    again.append(e.read().decode())
+                time.sleep(0.05)  # as the hook does
 
     def unlocked():
-        end = time.monotonic() + 60
-        while metrics(exports["SUNK_OPERATOR_METRICS"], "sunk_operator_unlocks_total") < metrics(
-            exports["SUNK_OPERATOR_METRICS"], "sunk_operator_locks_total"
-        ):
+        end, left = time.monotonic() + 60, None
+        while left != 0:
             if time.monotonic() > end:
-                raise SystemExit("the nodes are not unlocked within 60 s")
-            time.sleep(0.1)
+                raise SystemExit(f"{left} nodes are not unlocked within 60 s")
+            taints = subprocess.run(
+                ["kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.taints[*].key}"],
+                env={**env, "KUBECONFIG": exports["KUBECONFIG"]}, check=True, capture_output=True, text=True,
+            )  # fmt: skip
+            left = taints.stdout.count("sunk.coreweave.com/lock")
 
+    settled = -1
+    while settled != writes():  # what Nodes say of their Slurm nodes
+        settled = writes()
+        time.sleep(3)
     show("idle node, nothing to evict", [ask(f"hn{i + 1}") for i in range(ONE_BY_ONE)])
     unlocked()
     job = subprocess.run(
@@ -85,7 +102,7 @@ def measure(directory):
         spans = list(pool.map(ask, [f"hn{i + 1}" for i in range(HOLLOW)]))
     whole = time.monotonic() - begin
     show(f"{HOLLOW} nodes at once", spans)
-    print(f"  all locked after {whole:.2f} s")
+    print(f"  all locked after {whole:.2f} s; asked again {len(again)} times {again[:1]}")
     unlocked()
     print(f"  writes by the operator per node, until it was unlocked again: {(writes() - before) / HOLLOW:.1f}")
     for part, cpu in used.items():
