@@ -104,11 +104,10 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 	const struct pod *before = was, *pod = is ? is : was;
 	struct entry *e;
 
-	(void)event;
 	if (str_empty(pod->meta.uid))
 		return;
 	/* Another Pod under the same name: the old one is gone, whatever the watch left out. */
-	if (was && is && !str_eq(before->meta.uid, pod->meta.uid)) {
+	if (event == STORE_CHANGED && !str_eq(before->meta.uid, pod->meta.uid)) {
 		e = entry_get(s, before->meta.uid);
 		if (e)
 			entry_dirty(s, e, 0);
