@@ -56,7 +56,8 @@ void prolog_cause(const char *body, size_t len, struct buf *out)
 static void drain(const char *node)
 {
 	_cleanup_free_ char *name = str_printf("NodeName=%s", node);
-	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", "Reason=" PROLOG_REASON, NULL };
+	static const char reason[] = "Reason=" PROLOG_REASON;
+	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", reason, NULL };
 	usec_t end = clock_mono(clock_real()) + SCONTROL_MAX;
 	struct err err = { 0 };
 	int status = 0;

@@ -144,7 +144,7 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 		if (pods[i])
 			mark_set_of(arg, &pods[i]->meta,
 			            pair_get(pods[i]->meta.labels, pods[i]->meta.n_labels, LABEL_NODESET));
-	if (event == STORE_REMOVED && pair_get(pods[0]->meta.labels, pods[0]->meta.n_labels, LABEL_NODESET))
+	if (event == STORE_REMOVED && pods[0] && pair_get(pods[0]->meta.labels, pods[0]->meta.n_labels, LABEL_NODESET))
 		mark_all(arg); /* its Node is another's now, perhaps */
 }
 

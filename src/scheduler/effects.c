@@ -458,12 +458,13 @@ static void mark_released(struct effect *x)
 	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
 	str_copy(id.name, sizeof(id.name), name);
 	str_copy(id.uid, sizeof(id.uid), x->e->uid);
-	x->s->o.slurm->ops->call(x->s->o.slurm,
-	                         &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
-	                                                   .job_id = x->job,
-	                                                   .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
-	                                                                                        .extra = extra_format(&id, extra) } },
-	                         released, x);
+	x->s->o.slurm->ops->call(
+	        x->s->o.slurm,
+	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
+	                                  .job_id = x->job,
+	                                  .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
+	                                                                       .extra = extra_format(&id, extra) } },
+	        released, x);
 }
 
 /* Slurm's cancels and changes take a number, and a controller that lost its state gives the same number to another Pod's job. So
@@ -478,8 +479,8 @@ static void verified(void *arg, struct slurm_result *r)
 
 	if (r->outcome == SLURM_OK && r->n) {
 		jobs_learn(s, &r->jobs[0], r->asked);
-		same = extra_parse(str_or(r->jobs[0].extra, ""), &id) && str_eq(id.uid, x->e->uid) && r->jobs[0].state == x->state &&
-		       !(r->jobs[0].flags & JOBF_COMPLETING);
+		same = extra_parse(str_or(r->jobs[0].extra, ""), &id) && str_eq(id.uid, x->e->uid) &&
+		       r->jobs[0].state == x->state && !(r->jobs[0].flags & JOBF_COMPLETING);
 	}
 	j = jobs_get(s, x->job);
 	if (r->outcome == SLURM_GONE && j && j->entry == x->e && j->known_at <= r->asked)

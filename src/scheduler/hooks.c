@@ -97,7 +97,8 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 
 	switch (ask->hook) {
 	case HOOK_STARTED:
-		if (j->p.state == JOB_RUNNING) { /* else it is the script of another job of that number, which Slurm forgot */
+		if (j->p.state ==
+		    JOB_RUNNING) { /* else it is the script of another job of that number, which Slurm forgot */
 			j->p.hook_restarts = j->p.restarts;
 			j->p.hook_since = now_of(s);
 		}

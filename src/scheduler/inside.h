@@ -44,10 +44,10 @@ struct known_job {
 	char *node, *reason, *preemptor;
 	uint64_t excluded;    /* hash of its exclude list, as a sorted set */
 	usec_t submitted;     /* Slurm's word: tells it from another job of the same number; 0 = not known yet */
-	usec_t known_at;      /* monotonic: when the answer came that told it. Only one asked for later is surely newer: of two that
+	usec_t known_at; /* monotonic: when the answer came that told it. Only one asked for later is surely newer: of two that
 	                       * overlap nobody knows which one Slurm gave first. */
-	usec_t listed;        /* monotonic: when the last list that had it was asked for */
-	usec_t ended_wall;    /* Slurm's word, 0 = not yet */
+	usec_t listed; /* monotonic: when the last list that had it was asked for */
+	usec_t ended_wall; /* Slurm's word, 0 = not yet */
 	bool loading, load_again;
 	bool released; /* by us; stays so when the script writes its own mark over ours */
 };
@@ -59,7 +59,7 @@ struct avoided {
 
 struct entry {
 	char uid[POD_UID_MAX];
-	char *key;  /* "ns/name" */
+	char *key; /* "ns/name" */
 	struct known_job **jobs; /* in order of the id */
 	uint32_t n_jobs;
 	struct link asks; /* parked calls of its placeholder */

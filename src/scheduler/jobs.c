@@ -350,7 +350,8 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 	while ((j = map_next(&s->by_job, &i))) {
 		struct entry *e = j->entry;
 
-		if (j->known_at <= r->asked && j->listed != r->asked) { /* not in the list, and that is newer than what we knew */
+		if (j->known_at <= r->asked &&
+		    j->listed != r->asked) { /* not in the list, and that is newer than what we knew */
 			jobs_forget(s, j);
 			entry_dirty(s, e, 0);
 		}
