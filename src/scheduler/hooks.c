@@ -47,6 +47,7 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed" };
 	bool gone = !pod, over = pod && pod_is_over(pod) && !pod->meta.deletion;
 	bool unbound = pod && !pod->node_name;
+	usec_t next = USEC_NEVER;
 	char json[128];
 
 	if (list_empty(&e->asks))
@@ -56,14 +57,17 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	         e->has_exit_code ? e->exit_code : 0);
 	LIST_EACH (l, &e->asks) {
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
+		usec_t end = usec_add(a->since, ASK_PARK_MAX);
 
 		if (gone || over || (unbound && a->hook == HOOK_TERMINATE))
 			answer(a, 200, json);
-		else if (now - a->since >= ASK_PARK_MAX)
+		else if (now >= end)
 			answer(a, 204, "");
+		else
+			next = MIN_OF(next, end);
 	}
-	if (!list_empty(&e->asks))
-		entry_dirty(s, e, usec_add(CONTAINER_OF(e->asks.next, struct parked_ask, link)->since, ASK_PARK_MAX));
+	if (next != USEC_NEVER)
+		entry_dirty(s, e, next);
 }
 
 /* ---- drain ---- */

@@ -165,6 +165,12 @@ static bool job_is_ours(struct scheduler *s, const struct job *job, struct extra
 	return str_eq(job->name, name);
 }
 
+static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
+{
+	return a->state != b->state || a->flags != b->flags || a->restarts != b->restarts || a->mark != b->mark ||
+	       a->mark_restarts != b->mark_restarts || a->launch_failed != b->launch_failed;
+}
+
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
 {
 	struct known_job *j = jobs_get(s, job->id);
@@ -208,7 +214,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.mark = j->released ? EXTRA_RELEASED : id.mark;
 	j->p.mark_restarts = id.restarts;
 	j->p.launch_failed = job->prolog_failed;
-	changed = memcmp(&was, &j->p, sizeof(was)) != 0 || !j->known_at || excluded != j->excluded;
+	changed = differs(&was, &j->p) || !j->known_at || excluded != j->excluded;
 	j->excluded = excluded;
 	j->known_at = now_of(s);
 	changed |= set_text(&j->node, str_empty(job->nodes) ? NULL : job->nodes);

@@ -360,21 +360,27 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	wake(s);
 }
 
-bool scheduler_ready(const struct scheduler *s, struct err *ret_why)
+/* What has not been read yet; NULL when all has. Who does not lead reads Kubernetes only. */
+static const char *not_read(const struct scheduler *s)
 {
 	if (!store_synced(s->pods))
-		err_set(ret_why, -EAGAIN, "Pods have not been listed yet");
-	else if (!store_synced(s->nodes))
-		err_set(ret_why, -EAGAIN, "Nodes have not been listed yet");
-	else if (!s->leading)
-		return true; /* a good standby */
-	else if (!s->listed_at)
-		err_set(ret_why, -EAGAIN, "Slurm's jobs have not been listed yet");
-	else if (!places_known(s))
-		err_set(ret_why, -EAGAIN, "Slurm's nodes have not been listed yet");
-	else
-		return true;
-	return false;
+		return "Pods have";
+	if (!store_synced(s->nodes))
+		return "Nodes have";
+	if (s->leading && !s->listed_at)
+		return "Slurm's jobs have";
+	if (s->leading && !places_known(s))
+		return "Slurm's nodes have";
+	return NULL;
+}
+
+bool scheduler_ready(const struct scheduler *s, struct err *ret_why)
+{
+	const char *what = not_read(s);
+
+	if (what)
+		err_set(ret_why, -EAGAIN, "%s not been listed yet", what);
+	return !what;
 }
 
 struct scheduler *scheduler_new(const struct scheduler_options *o)
