@@ -296,7 +296,7 @@ def test_a_requeued_job_says_which_run_it_is(cluster, hook):
     cluster.run("scontrol", "update", f"JobId={job}", "Requeue=1")
     cluster.run("scontrol", "requeue", job)
     hook.wait_for(job, "terminate").answer(200, b'{"phase":"Gone"}')
-    cluster.wait_state(job, "PENDING")
+    wait_for("it waits for its second run", lambda: cluster.job(job)["Reason"] == "BeginTime")
     cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
     hook.wait_for(job, "started", 1)
     wait_for("the mark of the second run", lambda: cluster.job(job)["Extra"] == f"{POD}: started 1")

@@ -49,7 +49,7 @@ class World:
         self.stopped = set()  # processes under SIGSTOP
         self.children = []
         try:
-            self._start(*options, "--nodes", nodes, "--kill-wait", kill_wait, "--parts", parts)
+            self._start("--nodes", nodes, "--kill-wait", kill_wait, "--parts", parts, *options)
         except BaseException:
             self.close()
             raise
