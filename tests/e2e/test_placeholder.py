@@ -289,21 +289,6 @@ def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster
     assert cluster.job(job)["ExitCode"] == "4:0"
 
 
-def test_a_requeued_job_says_which_run_it_is(cluster, hook):
-    job = cluster.submit(hook)
-    hook.wait_for(job, "wait")
-    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
-    cluster.run("scontrol", "update", f"JobId={job}", "Requeue=1")
-    cluster.run("scontrol", "requeue", job)
-    hook.wait_for(job, "terminate").answer(200, b'{"phase":"Gone"}')
-    wait_for("it waits for its second run", lambda: cluster.job(job)["Reason"] == "BeginTime")
-    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-    hook.wait_for(job, "started", 1)
-    wait_for("the mark of the second run", lambda: cluster.job(job)["Extra"] == f"{POD}: started 1")
-    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Succeeded","exitCode":0}')
-    cluster.wait_state(job, "COMPLETED")
-
-
 def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):
     job = cluster.submit(hook, "-p", "low", "-w", "n1", "--exclusive")
     hook.wait_for(job, "wait")
