@@ -20,6 +20,7 @@
 #define REASON_FRESH USEC_SEC
 #define REASON_PAUSE (50 * USEC_MSEC)
 #define REASON_PATIENCE (5 * USEC_SEC)
+#define STALE_TRIES_MAX 4
 #define TOLERATIONS_MAX 256
 #define URL_MAX 1024
 
@@ -338,7 +339,14 @@ static void submitted(void *arg, struct slurm_result *r)
 		log_info("Pod %s: Slurm job %u", e->key, r->job_id);
 		break;
 	case SLURM_REFUSED:
-	case SLURM_GONE: refused(x, r->message); break;
+	case SLURM_GONE:
+		/* A node that we exclude may have been deleted since we listed them. */
+		if (x->excluded && e->tries < STALE_TRIES_MAX && strstr(r->message, "nvalid node name")) {
+			places_refresh(s);
+			wait = pause_of(x, 500 * USEC_MSEC);
+		} else
+			refused(x, r->message);
+		break;
 	default:
 		if (r->maybe_done) {
 			e->doubt_since = usec_add(now_of(s), DOUBT_SPAN);

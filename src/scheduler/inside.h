@@ -146,6 +146,7 @@ struct places *places_new(struct scheduler *s);
 void places_free(struct places *p);
 void places_step(struct scheduler *s, usec_t now);
 usec_t places_next(const struct scheduler *s);
+void places_refresh(struct scheduler *s); /* Slurm's nodes are not what we think: list them now */
 bool places_known(const struct scheduler *s);
 const char *places_kube_node(const struct scheduler *s, const char *slurm_node); /* NULL = not known */
 const char *places_slurm_node(const struct scheduler *s, const char *kube_node); /* NULL = not known */

@@ -570,6 +570,12 @@ usec_t places_next(const struct scheduler *s)
 	return MIN_OF(s->places->asking ? USEC_NEVER : s->places->due, s->places->tell_at);
 }
 
+void places_refresh(struct scheduler *s)
+{
+	s->places->due = 0;
+	wake(s);
+}
+
 bool places_known(const struct scheduler *s)
 {
 	return s->places->known;
