@@ -21,7 +21,6 @@
 #define BLOCKED_TELL USEC_SEC /* in the way for longer than this: it is said */
 #define BLOCKED_TEXT_MAX 1024
 #define BLOCKED_NAMES_MAX 5
-#define TAINTS_MAX 64
 #define NODES_PER_STEP 256
 #define MIRRORS_MAX 16 /* writes under way beyond which no mirror is begun: they must not hold up locks and the lease */
 #define MIRROR_PAUSE (20 * USEC_MSEC)
@@ -51,7 +50,7 @@ struct operator
 	uint64_t term;
 	unsigned n_open; /* writes that are not answered yet */
 	/* numbers */
-	double *writes, *restored, *locks, *unlocks, *retries, *pending;
+	double *writes, *restored, *locks, *unlocks, *retries;
 	struct histogram *lock_seconds;
 };
 

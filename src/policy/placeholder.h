@@ -52,7 +52,7 @@ struct placeholder_job {
 	usec_t hook_since; /* monotonic, when the hook was told "started"; 0 = it was not */
 };
 
-enum placing { /* just before binding; looked up only when asked for with need_place */
+enum placing { /* just before binding; looked up only when STEP_PLACE asks for it */
 	       PLACE_UNKNOWN,
 	       PLACE_OK,
 	       PLACE_BAD, /* place_why: end the job, try elsewhere */
@@ -69,7 +69,6 @@ struct placeholder_view {
 	uint32_t n_jobs;
 	bool jobs_known; /* the jobs above are all there are, as of after the last lost answer */
 	bool terminate; /* the script said that it is being ended */
-	bool script_listens; /* it is parked and will be told */
 	bool bind_unsure; /* the Pod's node is the one we asked for, but the answer was lost */
 	const struct problems *problems; /* of validation; NULL = none */
 	const struct feasible *feasible; /* NULL = the nodes are not known yet */

@@ -37,11 +37,6 @@ void hooks_close(struct scheduler *s, struct entry *e, int status, const char *j
 		answer(CONTAINER_OF(l, struct parked_ask, link), status, json);
 }
 
-bool hooks_listens(const struct entry *e)
-{
-	return !list_empty(&e->asks);
-}
-
 void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now)
 {
 	static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed" };

@@ -47,7 +47,6 @@ struct known_job {
 	usec_t known_at; /* monotonic: when the answer came that told it. Only one asked for later is surely newer: of two that
 	                       * overlap nobody knows which one Slurm gave first. */
 	usec_t listed; /* monotonic: when the last list that had it was asked for */
-	usec_t ended_wall; /* Slurm's word, 0 = not yet */
 	bool loading, load_again;
 	bool released; /* by us; stays so when the script writes its own mark over ours */
 };
@@ -181,7 +180,6 @@ void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, 
 
 /* hooks.c */
 void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now);
-bool hooks_listens(const struct entry *e);
 void hooks_close(struct scheduler *s, struct entry *e, int status, const char *json); /* all of the entry's */
 
 /* numbers.c */

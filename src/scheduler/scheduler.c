@@ -260,7 +260,6 @@ static void look(struct scheduler *s, struct entry *e)
 		.jobs = jobs,
 		.n_jobs = e->n_jobs,
 		.jobs_known = jobs_known(s, e),
-		.script_listens = hooks_listens(e),
 		.bind_unsure = e->bound_node && !e->bind_sure,
 		.problems = &problems,
 		.feasible = feasible,
