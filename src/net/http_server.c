@@ -136,9 +136,15 @@ static void *on_target(void *arg, const char *target, struct MHD_Connection *con
 	struct http_server *s = arg;
 	struct http_incoming *in = incoming_new(s, connection, s->body_max);
 	struct err err = { 0 };
+	char *query;
 
 	if (http_target_decode(target, &in->text, &err) < 0)
 		in->refused = mem_strdup(err.code ? err.text : "the path is too long");
+	/* The query is ours now, and libmicrohttpd must not parse it: a last name without a value in a request without
+	 * headers makes it write through NULL (1.0.1, get_req_headers). The text is in its own writable buffer. */
+	query = strchr((char *)target, '?');
+	if (query)
+		query[1] = 0;
 	return in;
 }
 
