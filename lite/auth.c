@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/rand.h"
 #include "base/str.h"
+#include "lite/account.h"
 
 #define DIGEST 32
 #define TOKEN_BYTES 32
@@ -25,6 +26,7 @@ struct auth {
 	struct entry *list;
 	size_t n, size;
 	struct user anonymous;
+	char *key; /* of service accounts' tokens; NULL = none */
 };
 
 static void digest_of(const char *token, size_t len, unsigned char out[DIGEST])
@@ -85,6 +87,9 @@ void auth_free(struct auth *a)
 		user_done(&a->list[i].user);
 	user_done(&a->anonymous);
 	free(a->list);
+	if (a->key)
+		OPENSSL_cleanse(a->key, strlen(a->key));
+	free(a->key);
 	free(a);
 }
 
@@ -191,6 +196,32 @@ int auth_add_file(struct auth *a, const char *path, struct err *err)
 	return r < 0 ? err_wrap(err, r, "%s:%u", path, number) : 0;
 }
 
+void auth_set_key(struct auth *a, const char *key)
+{
+	free(a->key);
+	a->key = mem_strdup(key);
+}
+
+const char *auth_key(const struct auth *a)
+{
+	return str_or(a->key, "");
+}
+
+/* A service account's token that was not seen since we started. */
+static const struct user *admit_account(struct auth *a, const char *token, usec_t now)
+{
+	_cleanup_free_ char *user = NULL, *groups = NULL;
+	struct account who;
+
+	if (!a->key || account_read(a->key, token, &who) < 0 || now >= who.expires)
+		return NULL;
+	user = str_printf("system:serviceaccount:%s:%s", who.ns, who.name);
+	groups = str_printf("system:serviceaccounts,system:serviceaccounts:%s", who.ns);
+	if (auth_add(a, token, user, who.uid, groups, who.expires, NULL) < 0)
+		return NULL;
+	return &a->list[a->n - 1].user;
+}
+
 const struct user *auth_user(struct auth *a, const char *header, usec_t now)
 {
 	unsigned char digest[DIGEST];
@@ -210,7 +241,7 @@ const struct user *auth_user(struct auth *a, const char *header, usec_t now)
 	for (size_t i = 0; i < a->n; i++)
 		if (CRYPTO_memcmp(a->list[i].digest, digest, DIGEST) == 0 && now < a->list[i].expires)
 			found = &a->list[i].user;
-	return found;
+	return found ? found : admit_account(a, header, now);
 }
 
 bool user_in_group(const struct user *u, const char *group)

@@ -44,5 +44,9 @@ void user_free(struct user *u);
 DEFINE_FREEP(struct user, user_free)
 void user_add_group(struct user *u, const char *group); /* what is over AUTH_GROUPS_MAX is dropped */
 
+/* The key that tokens of service accounts (account.h) are made with. Without one there are none. */
+void auth_set_key(struct auth *a, const char *key);
+const char *auth_key(const struct auth *a); /* "" = none */
+
 /* A new random token, as text; the caller frees. */
 char *auth_make_token(void);

@@ -283,6 +283,10 @@ LabelSelectorAttributes { rawSelector requirements }
 { "io.k8s.api.authentication.v1", NUMBERS(
 SelfSubjectReview { metadata status }
 SelfSubjectReviewStatus { userInfo }
+TokenRequest { metadata spec status }
+TokenRequestSpec { audiences 4:expirationSeconds 3:boundObjectRef }
+TokenRequestStatus { token expirationTimestamp }
+BoundObjectReference { kind apiVersion name uid }
 UserInfo { username uid groups extra }
 ) },
 { "io.k8s.api.coordination.v1", NUMBERS(

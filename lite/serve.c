@@ -136,6 +136,8 @@ static int open_auth(struct server *s, char **ret_token, struct err *err)
 	r = kept_token(s, "token", &token, err);
 	if (r == 0)
 		r = auth_add(s->lite.auth, token, "kubernetes-admin", "", "system:masters", USEC_NEVER, err);
+	if (r == 0)
+		auth_set_key(s->lite.auth, token);
 	if (r == 0 && s->set.tokens)
 		r = auth_add_file(s->lite.auth, s->set.tokens, err);
 	if (r == 0)

@@ -11,7 +11,7 @@ static const struct {
 	int (*run)(struct call *c, struct status *st);
 } subs[] = {
 	{ "binding", sub_binding },   { "eviction", sub_eviction }, { "scale", sub_scale },
-	{ "finalize", sub_finalize }, { "log", sub_log },
+	{ "finalize", sub_finalize }, { "log", sub_log },           { "token", sub_token },
 };
 
 int verb_sub(struct call *c, struct status *st)

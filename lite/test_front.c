@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/test.h"
 #include "lite/accept.h"
+#include "lite/account.h"
 #include "lite/auth.h"
 #include "lite/route.h"
 #include "lite/token.h"
@@ -173,6 +174,32 @@ static void test_tokens_say_who_asks(void **state)
 	assert_true(auth_add(a, "", "x", NULL, NULL, USEC_NEVER, NULL) < 0);
 }
 
+static void test_service_accounts_bring_tokens_that_outlive_a_restart(void **state)
+{
+	const struct account who = { .uid = "u-1", .ns = "tenant", .name = "syn.cer", .expires = 2000 * USEC_SEC };
+	_cleanup_free_ char *token = account_token("key", &who), *header = str_printf("Bearer %s", token);
+	_cleanup_free_ char *other = account_token("another key", &who), *wrong = str_printf("Bearer %s", other);
+	_cleanup_(auth_freep) struct auth *a = auth_new();
+	const struct user *u;
+
+	(void)state;
+	assert_null(auth_user(a, header, 0)); /* no key, no accounts */
+	auth_set_key(a, "key");
+	u = auth_user(a, header, 1000 * USEC_SEC);
+	assert_non_null(u);
+	assert_string_equal(u->name, "system:serviceaccount:tenant:syn.cer");
+	assert_string_equal(u->uid, "u-1");
+	assert_true(user_in_group(u, "system:serviceaccounts"));
+	assert_true(user_in_group(u, "system:serviceaccounts:tenant"));
+	assert_true(user_in_group(u, "system:authenticated"));
+	assert_null(auth_user(a, header, 2000 * USEC_SEC)); /* over */
+	assert_null(auth_user(a, wrong, 0));
+	header[strlen("Bearer account:")]++; /* a later end: not what was signed */
+	assert_null(auth_user(a, header, 0));
+	assert_null(auth_user(a, "Bearer account:", 0));
+	assert_null(auth_user(a, "Bearer account:1:2:3:4:5", 0));
+}
+
 static void test_users_come_from_a_file_of_tokens(void **state)
 {
 	char path[] = "/tmp/lite-tokens-XXXXXX";
@@ -201,4 +228,4 @@ static void test_users_come_from_a_file_of_tokens(void **state)
 TEST_MAIN(TEST(paths_and_methods_say_what_is_asked), TEST(a_path_without_end_is_refused),
           TEST(the_first_form_we_can_serve_is_taken), TEST(continue_tokens_are_the_real_servers),
           TEST(bad_continue_tokens_are_refused_in_the_real_servers_words), TEST(tokens_say_who_asks),
-          TEST(users_come_from_a_file_of_tokens))
+          TEST(service_accounts_bring_tokens_that_outlive_a_restart), TEST(users_come_from_a_file_of_tokens))

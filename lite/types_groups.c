@@ -113,6 +113,10 @@ LabelSelectorAttributes { rawSelector string; requirements []LabelSelectorRequir
 { "io.k8s.api.authentication.v1", TYPES(
 SelfSubjectReview { ...TypeMeta; metadata ObjectMeta; status SelfSubjectReviewStatus; }
 SelfSubjectReviewStatus { userInfo UserInfo; }
+TokenRequest { ...TypeMeta; metadata ObjectMeta; spec+ TokenRequestSpec; status TokenRequestStatus; }
+TokenRequestSpec { audiences! []string; expirationSeconds *int64; boundObjectRef *BoundObjectReference; }
+TokenRequestStatus { token! string; expirationTimestamp! Time; }
+BoundObjectReference { kind string; apiVersion string; name string; uid string; }
 UserInfo { username string; uid string; groups []string; extra map []string; }
 ) },
 { "io.k8s.api.storage.v1", TYPES(
