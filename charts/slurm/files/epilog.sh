@@ -1,0 +1,1 @@
+../../../share/slurm/epilog.sh
