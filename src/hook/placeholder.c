@@ -232,8 +232,8 @@ int placeholder_run(void)
 	for (enum plan_task t = 0; t < TASKS; t++) {
 		p.calls[t] = (struct one_call) { .owner = &p, .task = t };
 		if (hooks[t].name)
-			p.calls[t].url = str_printf("%s/v1/jobs/%u/%s?uid=%s", p.env.url, p.env.job_id, hooks[t].name,
-			                            p.env.uid);
+			p.calls[t].url = str_printf("%s/v1/jobs/%u/%s?uid=%s&run=%u", p.env.url, p.env.job_id,
+			                            hooks[t].name, p.env.uid, p.env.restarts);
 	}
 	plan_init(&p.plan, p.env.kill_wait, rng_from_kernel());
 	return hold(&p);

@@ -169,11 +169,12 @@ enum job_change_bit {
 	JOB_CHANGE_PRIORITY = 1 << 3,
 	JOB_CHANGE_TIME_LIMIT = 1 << 4,
 	JOB_CHANGE_REQUIRED = 1 << 5,
+	JOB_CHANGE_ADMIN_COMMENT = 1 << 6, /* no job's owner can write that one */
 };
 
 struct job_change {
 	uint32_t what;
-	const char *extra, *excluded, *comment, *required;
+	const char *extra, *excluded, *comment, *required, *admin_comment;
 	uint32_t priority, time_limit_min;
 };
 

@@ -61,7 +61,7 @@ static int job_rank(const struct placeholder_job *j)
 {
 	if (job_is_over(j))
 		return 0;
-	if (j->mark == EXTRA_RELEASED)
+	if (j->released)
 		return 1;
 	if (job_has_started(j))
 		return 6;
@@ -92,7 +92,7 @@ const struct placeholder_job *placeholder_job_of(const struct placeholder_view *
 			better = true;
 		else if (job_is_over(j) &&
 		         job_is_over(best)) /* the latest that we did not end ourselves tells how it ended */
-			better = j->mark != EXTRA_RELEASED || best->mark == EXTRA_RELEASED;
+			better = !j->released || best->released;
 		else if (job_is_elsewhere(v->pod, j) != job_is_elsewhere(v->pod, best))
 			better = !job_is_elsewhere(v->pod, j) && !job_is_over(j);
 		else
@@ -245,19 +245,6 @@ static void decide_over(const struct placeholder_view *v, struct decision *d)
 	}
 }
 
-/* We give the job up: marked, so that whoever sees it later knows that nobody else ended it. Not while its script is about to
- * write its own mark over ours. */
-static void release(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
-{
-	bool marks = j->hook_since && j->hook_restarts == (int64_t)j->restarts &&
-	             !(j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts);
-
-	if (marks && v->now < usec_add(j->hook_since, PLACEHOLDER_MARK))
-		rest(d, usec_add(j->hook_since, PLACEHOLDER_MARK));
-	else
-		step(d, STEP_RELEASE, j);
-}
-
 /* Every live job but `keep` is one too many. */
 static bool cancel_others(const struct placeholder_view *v, const struct placeholder_job *keep, struct decision *d)
 {
@@ -266,10 +253,7 @@ static bool cancel_others(const struct placeholder_view *v, const struct placeho
 
 		if (j == keep || job_is_over(j) || job_is_ending(j))
 			continue;
-		if (keep)
-			release(v, j, d);
-		else
-			step(d, STEP_CANCEL, j);
+		step(d, keep ? STEP_RELEASE : STEP_CANCEL, j);
 		event(d, true, "DuplicateJob", "Cancelling Slurm job %u: the Pod already has job %u", j->id,
 		      keep ? keep->id : 0);
 		return true;
@@ -298,7 +282,7 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 		if (job_is_ending(j))
 			j = NULL; /* and so lost, below */
 		else {
-			release(v, j, d);
+			step(d, STEP_RELEASE, j);
 			event(d, true, "WrongNode", "Slurm job %u runs on %s, but the Pod is on Node %s", j->id,
 			      str_or(j->node, "?"), pod->node_name);
 			return;
@@ -330,6 +314,7 @@ static void decide_bound(const struct placeholder_view *v, const struct placehol
 		return;
 	}
 	if (j->state == JOB_RUNNING) {
+		d->live = !pod->meta.deletion;
 		if (!pod->meta.deletion && v->bind_unsure)
 			step(d, STEP_BIND, j); /* the same again does no harm, and this time we hear what came of it */
 		else if (!pod->meta.deletion && !pod_is_adopted(pod, j->id, 0)) /* someone changed the annotation */
@@ -365,7 +350,7 @@ static bool decide_ended_early(const struct placeholder_view *v, const struct pl
 	        !j->launch_failed && (j->state == JOB_CANCELLED || j->state == JOB_TIMEOUT || j->state == JOB_DEADLINE);
 	usec_t again;
 
-	if (j->mark == EXTRA_RELEASED)
+	if (j->released)
 		return false; /* we did that ourselves */
 	if (meant && v->rules->on_cancel == ON_CANCEL_DELETE) {
 		tell_end(j, "the Pod has not run yet and is deleted", d);
@@ -415,7 +400,7 @@ static void decide_pending(const struct placeholder_view *v, const struct placeh
 {
 	rest(d, USEC_NEVER);
 	if (v->feasible && v->feasible->n_fit == 0) {
-		release(v, j, d);
+		step(d, STEP_RELEASE, j);
 		event(d, true, "FailedScheduling", "%s", str_or(v->feasible->summary, "no node is feasible"));
 		unscheduled(d, "Unschedulable", "%s", str_or(v->feasible->summary, "no node is feasible"));
 		return;
@@ -448,7 +433,7 @@ static void decide_place(const struct placeholder_view *v, const struct placehol
 	}
 	event(d, true, "NodeRefused", "Slurm chose %s for job %u, where the Pod cannot run: %s; trying again",
 	      str_or(j->node, "?"), j->id, why);
-	release(v, j, d);
+	step(d, STEP_RELEASE, j);
 	d->avoid = true;
 }
 
@@ -463,7 +448,7 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 		struct buf text = BUF(DECISION_TEXT_MAX);
 
 		if (j && !job_is_over(j) && !job_is_ending(j)) { /* the Pod was changed for the worse */
-			release(v, j, d);
+			step(d, STEP_RELEASE, j);
 			return;
 		}
 		problems_join(v->problems, false, &text);
@@ -481,12 +466,12 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 		d->patient = true;
 		return;
 	}
-	if (j->mark == EXTRA_RELEASED) {
+	if (j->released) {
 		step(d, STEP_CANCEL, j);
 		return;
 	}
 	if (j->state == JOB_SUSPENDED) {
-		release(v, j, d);
+		step(d, STEP_RELEASE, j);
 		event(d, true, "Suspended", "Slurm job %u was suspended, which a Pod cannot follow; trying again",
 		      j->id);
 		return;

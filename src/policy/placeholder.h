@@ -29,7 +29,6 @@
 #define PLACEHOLDER_AGAIN (2 * USEC_SEC) /* first pause before a job that ended too early is made anew; doubles */
 #define PLACEHOLDER_AGAIN_MAX (5 * USEC_MINUTE)
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
-#define PLACEHOLDER_MARK (3 * USEC_SEC) /* the script writes its mark right after it told the hook */
 #define DECISION_TEXT_MAX 1024
 #define CONDITION_JOB_LIVE "SlurmJobLive"
 
@@ -42,6 +41,7 @@ struct placeholder_job {
 	enum extra_mark mark;
 	uint32_t mark_restarts;
 	int64_t hook_restarts; /* the run in which the hook was told "started"; -1 = it was not */
+	bool released; /* we gave it up ourselves */
 	bool launch_failed; /* it ended because it could not be started (prolog) */
 	bool excluded_is_current; /* its exclude list is what we want it to be */
 	const char *node; /* Slurm node; NULL = none */
@@ -49,7 +49,6 @@ struct placeholder_job {
 	const char *reason; /* Slurm's words for why it waits, or how it ended */
 	const char *preemptor; /* the job that took its place, "4711 (train of alice)"; NULL = not known */
 	usec_t over_since; /* monotonic, when we first saw that it is over; 0 = it is not */
-	usec_t hook_since; /* monotonic, when the hook was told "started"; 0 = it was not */
 };
 
 enum placing { /* just before binding; looked up only when STEP_PLACE asks for it */
@@ -102,6 +101,7 @@ struct decision {
 	uint32_t job; /* id */
 	usec_t again; /* monotonic, USEC_NEVER = only when something changes */
 	bool lost; /* the Pod holds resources that Slurm does not know of */
+	bool live; /* its job runs where it is: it is not lost, whatever was said before */
 	bool avoid; /* RELEASE: the node was no good; not there again for a while */
 	bool patient; /* the condition may wait a moment: often the next step comes at once */
 	bool warning; /* of the event */

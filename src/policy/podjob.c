@@ -16,7 +16,6 @@
 #define MIB (INT64_C(1) << 20)
 
 #define MARK_STARTED ": started"
-#define MARK_RELEASED ": released"
 
 /* Identity */
 
@@ -66,9 +65,7 @@ bool extra_parse(const char *extra, struct extra_id *ret)
 	    !take(&p, LABEL_CHARS ".", true, id.name, sizeof(id.name)) ||
 	    !take(&p, LABEL_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZ", false, id.uid, sizeof(id.uid)))
 		return false;
-	if (str_eq(p, MARK_RELEASED))
-		id.mark = EXTRA_RELEASED;
-	else if (str_starts(p, MARK_STARTED)) {
+	if (str_starts(p, MARK_STARTED)) {
 		id.mark = EXTRA_STARTED;
 		if (!take_restarts(p + strlen(MARK_STARTED), &id.restarts))
 			return false;
@@ -85,7 +82,6 @@ const char *extra_format(const struct extra_id *id, char text[EXTRA_MAX])
 
 	switch (id->mark) {
 	case EXTRA_PLAIN: break;
-	case EXTRA_RELEASED: snprintf(text + n, room, MARK_RELEASED); break;
 	case EXTRA_STARTED:
 		if (id->restarts)
 			snprintf(text + n, room, MARK_STARTED " %" PRIu32, id->restarts);

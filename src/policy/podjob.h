@@ -18,9 +18,12 @@
 /* "<namespace>/<name>/<uid>" */
 const char *pod_identity(const struct pod *pod, char text[POD_IDENTITY_MAX]);
 
-/* What `extra` says: the identity, then nothing, ": started" (with " N" when the job was restarted N times), or ": released"
- * (given up by the scheduler itself; whoever cancelled it, it was us). */
-enum extra_mark { EXTRA_PLAIN, EXTRA_STARTED, EXTRA_RELEASED };
+/* The job's admin comment once the scheduler gave it up: whoever cancelled it, it was us. Not in the extra, which the job's own script
+ * may be writing at the same moment. */
+#define RELEASED_MARK "sunk: released"
+
+/* What `extra` says: the identity, then nothing or ": started" (with " N" when the job was restarted N times). */
+enum extra_mark { EXTRA_PLAIN, EXTRA_STARTED };
 struct extra_id {
 	char ns[64], name[254], uid[POD_UID_MAX];
 	enum extra_mark mark;

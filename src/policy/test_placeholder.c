@@ -69,7 +69,7 @@ struct scenario {
 	enum step want;
 	uint32_t want_job;
 	const char *want_event, *want_unscheduled; /* reasons; NULL = none */
-	bool want_lost;
+	bool want_lost, want_live;
 	usec_t want_again; /* 0 = not looked at */
 };
 
@@ -95,11 +95,10 @@ static const struct scenario scenarios[] = {
 	{ "it fits: bind", ADOPTED, { STARTED }, 1, .placing = PLACE_OK, .want = STEP_BIND, .want_job = 7 },
 	{ "it does not: give the job back and try again", ADOPTED, { STARTED }, 1, .placing = PLACE_BAD, .want = STEP_RELEASE, .want_job = 7,
 	  .want_event = "NodeRefused" },
-	{ "but not while its script is about to write its mark over ours", ADOPTED,
-	  { JOB_RAW(HERE, .state = JOB_RUNNING, .hook_since = NOW - USEC_SEC) }, 1, .placing = PLACE_BAD, .want = STEP_REST,
-	  .want_event = "NodeRefused", .want_again = NOW - USEC_SEC + PLACEHOLDER_MARK },
-	{ "which it has after a while, or never", ADOPTED, { JOB_RAW(HERE, .state = JOB_RUNNING, .hook_since = NOW - PLACEHOLDER_MARK) }, 1,
-	  .placing = PLACE_BAD, .want = STEP_RELEASE, .want_job = 7, .want_event = "NodeRefused" },
+	{ "given up, and its script started all the same", ADOPTED, { JOB(.state = JOB_RUNNING, .mark = EXTRA_STARTED, .released = true) }, 1,
+	  .placing = PLACE_OK, .want = STEP_CANCEL, .want_job = 7 },
+	{ "and wrote its mark before it was cancelled: nobody's scancel", ADOPTED,
+	  { JOB(.state = JOB_CANCELLED, .mark = EXTRA_STARTED, .released = true, .over_since = NOW) }, 1, .want = STEP_SUBMIT },
 	{ "a mark of an earlier run does not count", ADOPTED, { JOB(.state = JOB_RUNNING, .mark = EXTRA_STARTED, .restarts = 1) }, 1,
 	  .want = STEP_REST, .want_unscheduled = "Unschedulable" },
 	{ "nor does the hook's word of an earlier run", ADOPTED, { JOB_RAW(HERE, .state = JOB_RUNNING, .restarts = 1) }, 1,
@@ -118,17 +117,17 @@ static const struct scenario scenarios[] = {
 	  { JOB_RAW(SILENT, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .node = "n2", .kube_node = "k2"),
 	    { .id = 9, .state = JOB_RUNNING, .hook_restarts = -1, .node = "n1", .kube_node = "k1" } },
 	  2, .want = STEP_RELEASE, .want_job = 7, .want_event = "DuplicateJob" },
-	{ "one too many that we ended is nobody's cancel", ADOPTED, { OVER(JOB_PREEMPTED), { .id = 9, .state = JOB_CANCELLED, .mark = EXTRA_RELEASED } },
+	{ "one too many that we ended is nobody's cancel", ADOPTED, { OVER(JOB_PREEMPTED), { .id = 9, .state = JOB_CANCELLED, .released = true } },
 	  2, .want = STEP_SUBMIT },
-	{ "and hides nobody's", ADOPTED, { OVER(JOB_CANCELLED), { .id = 9, .state = JOB_CANCELLED, .mark = EXTRA_RELEASED } }, 2,
+	{ "and hides nobody's", ADOPTED, { OVER(JOB_CANCELLED), { .id = 9, .state = JOB_CANCELLED, .released = true } }, 2,
 	  .want = STEP_DELETE, .want_event = "Cancelled" },
 	/* jobs that end before the Pod ran */
 	{ "a pending job cancelled by someone: the Pod goes", ADOPTED, { OVER(JOB_CANCELLED) }, 1, .want = STEP_DELETE,
 	  .want_event = "Cancelled" },
 	{ "or is submitted again, as configured", ADOPTED, { OVER(JOB_CANCELLED) }, 1, .resubmit = true, .want = STEP_SUBMIT },
-	{ "cancelled by ourselves: again", ADOPTED, { JOB(.state = JOB_CANCELLED, .mark = EXTRA_RELEASED, .over_since = NOW) }, 1,
+	{ "cancelled by ourselves: again", ADOPTED, { JOB(.state = JOB_CANCELLED, .released = true, .over_since = NOW) }, 1,
 	  .want = STEP_SUBMIT },
-	{ "given up, but not cancelled yet (crash in between)", ADOPTED, { JOB(.state = JOB_PENDING, .mark = EXTRA_RELEASED) }, 1,
+	{ "given up, but not cancelled yet (crash in between)", ADOPTED, { JOB(.state = JOB_PENDING, .released = true) }, 1,
 	  .want = STEP_CANCEL, .want_job = 7 },
 	{ "a prolog that failed is no cancel", ADOPTED, { JOB(.state = JOB_CANCELLED, .launch_failed = true, .over_since = NOW) }, 1,
 	  .want = STEP_REST, .want_event = "LaunchFailed", .want_unscheduled = "Unschedulable", .want_again = NOW + PLACEHOLDER_AGAIN },
@@ -162,6 +161,7 @@ static const struct scenario scenarios[] = {
 	{ "an ended job with others unknown is not lost either", BOUND, { OVER(JOB_CANCELLED) }, 1, .jobs_unknown = true, .want = STEP_LIST_JOBS },
 	{ "requeued by an admin: the Pod goes", BOUND, { PENDING }, 1, .want = STEP_DELETE, .want_event = "Requeued", .want_lost = true },
 	{ "then the job", BOUND_LEAVES, { PENDING }, 1, .want = STEP_CANCEL, .want_job = 7, .want_lost = true },
+	{ "resumed before it went: all is well again", BOUND, { STARTED }, 1, .want = STEP_REST, .want_live = true },
 	{ "suspended: the Pod goes", BOUND, { JOB(.state = JOB_SUSPENDED) }, 1, .want = STEP_DELETE, .want_event = "Suspended", .want_lost = true },
 	{ "a job on another node is not the Pod's", BOUND, { JOB_RAW(SILENT, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .node = "n2", .kube_node = "k2") }, 1,
 	  .want = STEP_RELEASE, .want_job = 7, .want_event = "WrongNode" },
@@ -217,6 +217,10 @@ static void check(const struct scenario *c)
 	if (!str_eq(d.unscheduled, c->want_unscheduled))
 		fail_msg("%s: unscheduled because of %s instead of %s", c->what, str_or(d.unscheduled, "nothing"),
 		         str_or(c->want_unscheduled, "nothing"));
+	if (c->want_live && !d.live)
+		fail_msg("%s: not live", c->what);
+	if (d.lost && d.live)
+		fail_msg("%s: lost and live", c->what);
 	if (d.lost != c->want_lost)
 		fail_msg("%s: lost is %d", c->what, d.lost);
 	if (c->want_again && d.again != c->want_again)

@@ -251,20 +251,22 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
                         usec_t now, usec_t *ret_again)
 {
 	struct condition conditions[2];
-	const struct condition *is;
+	const struct condition *is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 	struct kube_change change;
 	int n = 0;
 
-	if (d->lost) {
-		is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
-		if (!is || is->status != COND_FALSE)
-			conditions[n++] =
-			        (struct condition) { .type = CONDITION_JOB_LIVE,
-				                     .status = COND_FALSE,
-				                     .reason = str_or(d->event, "JobLost"),
-				                     .message = "the Pod's Slurm job is over: it has no allocation",
-				                     .changed = clock_wall(s->o.clock) };
-	}
+	if (d->lost && (!is || is->status != COND_FALSE))
+		conditions[n++] = (struct condition) { .type = CONDITION_JOB_LIVE,
+			                               .status = COND_FALSE,
+			                               .reason = str_or(d->event, "JobLost"),
+			                               .message = "the Pod's Slurm job is over: it has no allocation",
+			                               .changed = clock_wall(s->o.clock) };
+	else if (d->live && is && is->status == COND_FALSE) /* suspended, and resumed before the Pod was told to go */
+		conditions[n++] = (struct condition) { .type = CONDITION_JOB_LIVE,
+			                               .status = COND_TRUE,
+			                               .reason = "JobRuns",
+			                               .message = "the Pod's Slurm job runs again",
+			                               .changed = clock_wall(s->o.clock) };
 	is = condition_get(pod->conditions, pod->n_conditions, "PodScheduled");
 	if (!d->unscheduled)
 		e->waiting_since = 0;
@@ -449,8 +451,7 @@ static void released(void *arg, struct slurm_result *r)
 		return;
 	}
 	if (j) {
-		j->released = true;
-		j->p.mark = EXTRA_RELEASED;
+		j->p.released = true;
 		if (x->avoid)
 			places_avoid(x->s, x->e, j->node);
 	}
@@ -459,20 +460,12 @@ static void released(void *arg, struct slurm_result *r)
 
 static void mark_released(struct effect *x)
 {
-	struct extra_id id = { .mark = EXTRA_RELEASED };
-	char extra[EXTRA_MAX];
-	const char *name = strchr(x->e->key, '/') + 1;
+	static const struct job_change change = { .what = JOB_CHANGE_ADMIN_COMMENT, .admin_comment = RELEASED_MARK };
 
-	str_copy(id.ns, MIN_OF(sizeof(id.ns), (size_t)(name - x->e->key)), x->e->key);
-	str_copy(id.name, sizeof(id.name), name);
-	str_copy(id.uid, sizeof(id.uid), x->e->uid);
 	x->s->o.slurm->ops->call(
 	        x->s->o.slurm,
-	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB,
-	                                  .job_id = x->job,
-	                                  .job_change = &(struct job_change) { .what = JOB_CHANGE_EXTRA,
-	                                                                       .extra = extra_format(&id, extra) } },
-	        released, x);
+	        &(struct slurm_request) { .verb = SLURM_CHANGE_JOB, .job_id = x->job, .job_change = &change }, released,
+	        x);
 }
 
 /* Slurm's cancels and changes take a number, and a controller that lost its state gives the same number to another Pod's job. So
@@ -497,8 +490,6 @@ static void verified(void *arg, struct slurm_result *r)
 		end(x, r->outcome == SLURM_GONE ? 0 : pause_of(x, 0));
 	else if (!same)
 		end(x, 0);
-	else if (x->go == cancel && j && j->released && id.mark != EXTRA_RELEASED)
-		mark_released(x); /* the script started after all, and wrote over it */
 	else
 		x->go(x);
 }

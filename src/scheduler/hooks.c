@@ -96,11 +96,9 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 
 	switch (ask->hook) {
 	case HOOK_STARTED:
-		if (j->p.state ==
-		    JOB_RUNNING) { /* else it is the script of another job of that number, which Slurm forgot */
-			j->p.hook_restarts = j->p.restarts;
-			j->p.hook_since = now_of(s);
-		}
+		/* Else it is late and of an earlier run, or the script of another job of that number, which Slurm forgot. */
+		if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)
+			j->p.hook_restarts = ask->run;
 		if (!e->started_at)
 			e->started_at = arrived;
 		ask->reply(ask->arg, 200, "{}");
@@ -109,7 +107,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 	case HOOK_WAIT: park(s, e, ask); break;
 	case HOOK_TERMINATE:
 		e->terminate_job = ask->job_id;
-		e->terminate_restarts = j->p.restarts;
+		e->terminate_restarts = ask->run;
 		if (!e->ending_at)
 			e->ending_at = arrived;
 		park(s, e, ask);
@@ -122,7 +120,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		const char *node = places_kube_node(s, j->node);
 
 		/* On another node it is by a later job: this one's node failed, and only its script does not know. */
-		if (!on || pod_is_over(pod) || !j->node || (node && !str_eq(on, node))) {
+		if (!on || pod_is_over(pod) || !j->node || ask->run != j->p.restarts || (node && !str_eq(on, node))) {
 			ask->reply(ask->arg, 200, "{\"drained\":false}"); /* nothing is left that would be in the way */
 			break;
 		}

@@ -48,7 +48,6 @@ struct known_job {
 	                       * overlap nobody knows which one Slurm gave first. */
 	usec_t listed; /* monotonic: when the last list that had it was asked for */
 	bool loading, load_again;
-	bool released; /* by us; stays so when the script writes its own mark over ours */
 };
 
 struct avoided {
@@ -158,7 +157,7 @@ void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, con
                 const struct known_job *j);
 void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node);
 /* The Pod of this entry holds its node without a live job, or does not any more. */
-void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost);
+void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d);
 /* Drains the node of a job whose Pod does not go away. */
 void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void *arg, bool ok, const char *why),
                   void *arg);

@@ -168,7 +168,7 @@ static bool job_is_ours(struct scheduler *s, const struct job *job, struct extra
 static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
 {
 	return a->state != b->state || a->flags != b->flags || a->restarts != b->restarts || a->mark != b->mark ||
-	       a->mark_restarts != b->mark_restarts || a->launch_failed != b->launch_failed;
+	       a->mark_restarts != b->mark_restarts || a->released != b->released || a->launch_failed != b->launch_failed;
 }
 
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
@@ -210,8 +210,8 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.state = job->state;
 	j->p.flags = job->flags;
 	j->p.restarts = job->restarts;
-	j->released |= id.mark == EXTRA_RELEASED;
-	j->p.mark = j->released ? EXTRA_RELEASED : id.mark;
+	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK);
+	j->p.mark = id.mark;
 	j->p.mark_restarts = id.restarts;
 	j->p.launch_failed = job->prolog_failed;
 	changed = differs(&was, &j->p) || !j->known_at || excluded != j->excluded;

@@ -500,12 +500,12 @@ void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void
 	ask_node(op);
 }
 
-void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, bool lost)
+void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
 {
 	const char *on = pod && pod->node_name ? places_slurm_node(s, pod->node_name) : NULL;
-	bool gone = !pod || pod_is_over(pod) || !pod->node_name || (on && !str_eq(on, e->hold_node));
+	bool gone = !pod || pod_is_over(pod) || !pod->node_name || d->live || (on && !str_eq(on, e->hold_node));
 
-	if (lost && on && !e->hold_node) {
+	if (d->lost && on && !e->hold_node) {
 		e->hold_node = mem_strdup(on);
 		places_drain(s, on, NULL, NULL);
 	} else if (e->hold_node && gone) { /* or it was never there: a binding that we were not sure of */

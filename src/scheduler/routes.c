@@ -110,6 +110,17 @@ static const char *bearer(const struct http_incoming *in)
 	return *given ? given : NULL;
 }
 
+/* Which run of the job the caller is; those that do not say are the first. */
+static bool read_run(const char *text, uint32_t *ret)
+{
+	int64_t n = 0;
+
+	if (text && str_to_i64(text, 0, UINT32_MAX, &n) < 0)
+		return false;
+	*ret = (uint32_t)n;
+	return true;
+}
+
 static bool is_uid(const char *text)
 {
 	size_t len = text ? strnlen(text, ROUTES_UID_MAX + 1) : 0;
@@ -162,6 +173,8 @@ static void handle(void *arg, struct http_incoming *in)
 		return refuse(r, route->name, in, 400, "the path has no job id in it");
 	if (!is_uid(hook.uid))
 		return refuse(r, route->name, in, 400, "the query has no Pod uid in it (uid=…)");
+	if (!read_run(http_in_query(in, "run"), &hook.run))
+		return refuse(r, route->name, in, 400, "run=… is no number");
 	if (!body_is_empty(in))
 		return refuse(r, route->name, in, 400, "this call takes no body");
 	ask = NEW(struct ask);

@@ -279,7 +279,7 @@ static void look(struct scheduler *s, struct entry *e)
 		view.placing_since = e->placing_since;
 		placeholder_decide(&view, &d);
 	}
-	places_hold(s, e, pod, d.lost);
+	places_hold(s, e, pod, &d);
 	if (d.step != STEP_REST)
 		log_debug("Pod %s: %s job %u", e->key, step_name(d.step), d.job);
 	if (d.event && pod)

@@ -21,7 +21,7 @@ struct scheduler {
 	const char *json;
 	int n; /* asks so far */
 	enum scheduler_hook hook; /* of the last one */
-	uint32_t job_id;
+	uint32_t job_id, run;
 	char uid[ROUTES_UID_MAX + 1], token[128];
 	struct hook_ask kept[KEPT_MAX];
 	int n_kept;
@@ -32,6 +32,7 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	s->n++;
 	s->hook = ask->hook;
 	s->job_id = ask->job_id;
+	s->run = ask->run;
 	str_copy(s->uid, sizeof(s->uid), ask->uid);
 	str_copy(s->token, sizeof(s->token), ask->token);
 	if (!s->keep) {
@@ -134,12 +135,12 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 	static const struct {
 		const char *method, *target;
 		enum scheduler_hook hook;
-		uint32_t id;
+		uint32_t id, run;
 	} calls[] = {
-		{ "POST", "/v1/jobs/1/started?uid=u-1", HOOK_STARTED, 1 },
-		{ "GET", "/v1/jobs/67108863/wait?uid=u-1", HOOK_WAIT, 67108863 },
-		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1", HOOK_TERMINATE, 2147483647 },
-		{ "POST", "/v1/jobs/42/drain?x=y&uid=u%2D1", HOOK_DRAIN, 42 },
+		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3", HOOK_STARTED, 1, 3 },
+		{ "GET", "/v1/jobs/67108863/wait?uid=u-1&run=0", HOOK_WAIT, 67108863, 0 },
+		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647, UINT32_MAX },
+		{ "POST", "/v1/jobs/42/drain?x=y&uid=u%2D1", HOOK_DRAIN, 42, 0 },
 	};
 	_cleanup_fixture_ struct fixture *f = fixture_new(NULL, true);
 	_cleanup_result_ struct result r = { 0 };
@@ -153,6 +154,7 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 		assert_int_equal(f->scheduler.n, (int)i + 1);
 		assert_int_equal(f->scheduler.hook, calls[i].hook);
 		assert_int_equal(f->scheduler.job_id, calls[i].id);
+		assert_int_equal(f->scheduler.run, calls[i].run);
 		assert_string_equal(f->scheduler.uid, "u-1");
 		assert_string_equal(f->scheduler.token, ANY_TOKEN);
 	}
@@ -212,6 +214,10 @@ static void test_a_request_of_the_wrong_form_is_told_so_and_never_reaches_the_sc
 		{ "GET", "/v1/jobs/1%2f2/wait?uid=u", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/1/wait", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/1/wait?uid=", ANY_TOKEN, NULL, 400 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&run=-1", ANY_TOKEN, NULL, 400 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&run=4294967296", ANY_TOKEN, NULL, 400 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&run=x", ANY_TOKEN, NULL, 400 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&run=", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/1/wait?uid=a%0ab", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/1/wait?uid=%ff", ANY_TOKEN, NULL, 400 },
 		{ "POST", "/v1/jobs/1/drain?uid=u", ANY_TOKEN, "garbage", 400 },

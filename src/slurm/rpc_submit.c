@@ -172,6 +172,8 @@ void rpc_change_job(const struct slurm_request *rq, struct buf *out)
 		d.extra = text(str_or(c->extra, ""));
 	if (c->what & JOB_CHANGE_COMMENT)
 		d.comment = text(str_or(c->comment, ""));
+	if (c->what & JOB_CHANGE_ADMIN_COMMENT)
+		d.admin_comment = text(str_or(c->admin_comment, ""));
 	if (c->what & JOB_CHANGE_EXCLUDED)
 		d.exc_nodes = text(str_or(c->excluded, ""));
 	if (c->what & JOB_CHANGE_REQUIRED)

@@ -175,6 +175,7 @@ const struct shape shape_spec = SHAPE(job_spec, spec_fields);
 static const struct field job_change_fields[] = {
 	F(job_change, what),     F(job_change, extra),    F(job_change, excluded),       F(job_change, comment),
 	F(job_change, required), F(job_change, priority), F(job_change, time_limit_min),
+	F(job_change, admin_comment),
 };
 const struct shape shape_job_change = SHAPE(job_change, job_change_fields);
 
@@ -216,7 +217,7 @@ static_assert(SIZES_DIFFER ||
 static_assert(SIZES_DIFFER || (sizeof(struct snode) == 176 && sizeof(struct spartition) == 40), "node, partition");
 static_assert(SIZES_DIFFER || (sizeof(struct slurm_stats) == 128 && sizeof(struct slurm_rpc_stat) == 24), "stats");
 static_assert(SIZES_DIFFER || (sizeof(struct slurm_conf) == 72 && sizeof(struct job_spec) == 208), "conf, spec");
-static_assert(SIZES_DIFFER || (sizeof(struct job_change) == 48 && sizeof(struct node_change) == 80), "changes");
+static_assert(SIZES_DIFFER || (sizeof(struct job_change) == 56 && sizeof(struct node_change) == 80), "changes");
 
 const struct payload payloads[PAYLOADS] = {
 	{ &job_shape, &on_node_shape, offsetof(struct slurm_result, jobs), offsetof(struct job, on_nodes),

@@ -606,8 +606,10 @@ static void test_a_signal_reaches_the_script(void **state)
 static void test_a_waiting_job_is_changed(void **state)
 {
 	struct job_change change = { .what = JOB_CHANGE_EXTRA | JOB_CHANGE_EXCLUDED | JOB_CHANGE_COMMENT |
-		                             JOB_CHANGE_REQUIRED | JOB_CHANGE_TIME_LIMIT,
+		                             JOB_CHANGE_REQUIRED | JOB_CHANGE_TIME_LIMIT |
+		                             JOB_CHANGE_ADMIN_COMMENT,
 		                     .extra = "ns/pod/uid: started",
+		                     .admin_comment = "sunk: released",
 		                     .excluded = "n[1-2]",
 		                     .comment = "c $(x)",
 		                     .required = "n4",
@@ -627,6 +629,7 @@ static void test_a_waiting_job_is_changed(void **state)
 	assert_text(r.jobs[0].excluded, "n[1-2]");
 	assert_text(r.jobs[0].required, "n4");
 	assert_text(r.jobs[0].comment, "c $(x)");
+	assert_text(r.jobs[0].admin_comment, "sunk: released");
 	assert_int_equal(r.jobs[0].time_limit_min, 11);
 	free(r.block);
 	change = (struct job_change) { .what = JOB_CHANGE_EXCLUDED | JOB_CHANGE_PRIORITY | JOB_CHANGE_TIME_LIMIT |

@@ -106,6 +106,7 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 	struct job_change jc = { .what = JOB_CHANGE_EXTRA | JOB_CHANGE_REQUIRED,
 		                 .extra = "",
 		                 .required = "n[1-2]",
+		                 .admin_comment = "a",
 		                 .priority = 4,
 		                 .time_limit_min = 5 };
 	struct node_change nc = {
@@ -145,6 +146,7 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 	assert_string_equal(out->job_change->extra, "");
 	assert_null(out->job_change->comment);
 	assert_string_equal(out->job_change->required, "n[1-2]");
+	assert_string_equal(out->job_change->admin_comment, "a");
 	assert_int_equal(out->job_change->time_limit_min, 5);
 	assert_string_equal(out->node_change->reason, "k8s: cordon");
 	assert_string_equal(out->node_change->features, "a,b");

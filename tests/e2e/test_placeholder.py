@@ -41,8 +41,8 @@ def wait_for(what, seen, patience=PATIENCE_S):
 class Call:
     """A call that a placeholder made; it waits for answer()."""
 
-    def __init__(self, job, name):
-        self.job, self.name, self.at = job, name, time.monotonic()
+    def __init__(self, job, name, run):
+        self.job, self.name, self.run, self.at = job, name, run, time.monotonic()
         self.status, self.body = None, b""
         self.answered = threading.Event()
 
@@ -86,10 +86,11 @@ class Hook:
     def serve(self, request):
         at = urllib.parse.urlsplit(request.path)
         m = re.fullmatch(r"/v1/jobs/([0-9]+)/(started|wait|terminate|drain)", at.path)
-        assert m and at.query == f"uid={UID}", request.path
+        query = dict(urllib.parse.parse_qsl(at.query))
+        assert m and query["uid"] == UID, request.path
         assert request.headers["Authorization"] == f"Bearer {TOKEN}"
         assert request.command == ("GET" if m[2] == "wait" else "POST")
-        call = Call(int(m[1]), m[2])
+        call = Call(int(m[1]), m[2], int(query["run"]))
         with self.lock:
             self.calls.append(call)
         if call.name == "started":
@@ -287,6 +288,25 @@ def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster
     cluster.slurm("run", "slurmctld")
     cluster.wait_state(job, "FAILED")
     assert cluster.job(job)["ExitCode"] == "4:0"
+
+
+def test_a_requeued_job_says_which_run_it_is(cluster, hook):
+    job = cluster.submit(hook)
+    hook.wait_for(job, "wait")
+    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
+    first = cluster.job(job)["NodeList"]
+    cluster.run("scontrol", "update", f"JobId={job}", "Requeue=1")
+    cluster.run("scontrol", "requeue", job)
+    terminate = hook.wait_for(job, "terminate")
+    assert terminate.run == 0
+    terminate.answer(200, b'{"phase":"Gone"}')
+    wait_for("it waits for its second run", lambda: cluster.job(job)["Reason"] == "BeginTime")
+    # elsewhere: a slurmd refuses a job that it ended in the same second ("Job credential revoked"), which is why Slurm waits two minutes
+    cluster.run("scontrol", "update", f"JobId={job}", f"ExcNodeList={first}", "StartTime=now")
+    assert hook.wait_for(job, "started", 1).run == 1
+    wait_for("the mark of the second run", lambda: cluster.job(job)["Extra"] == f"{POD}: started 1")
+    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Succeeded","exitCode":0}')
+    cluster.wait_state(job, "COMPLETED")
 
 
 def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):

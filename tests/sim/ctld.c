@@ -93,6 +93,7 @@ static void job_free(struct sjob *j)
 {
 	free(j->name);
 	free(j->extra);
+	free(j->admin_comment);
 	free(j->excluded);
 	free(j->required);
 	free(j->partition);
@@ -222,7 +223,7 @@ static void epilog_done(struct world *w, struct ev *e)
 	j->node = -1;
 	j->restarts++;
 	j->run++;
-	j->begin = w->now + REQUEUE_DELAY;
+	j->begin = w->now + (chance(w, 500) ? REQUEUE_DELAY : 0); /* or an administrator says "now" */
 	j->reason = "BeginTime";
 	j->ended_by = BY_NOBODY;
 	touched(w);

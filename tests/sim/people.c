@@ -196,6 +196,14 @@ static void admin_requeues(struct world *w)
 		job_requeue(w, j);
 }
 
+static void resumes_again(struct world *w, struct ev *e)
+{
+	struct sjob *j = job_by_serial(w, e->a);
+
+	if (j && w->ctld.up && !j->forgotten)
+		job_resume(w, j);
+}
+
 static void admin_suspends(struct world *w)
 {
 	struct sjob *j = any_job(w, false);
@@ -206,6 +214,8 @@ static void admin_suspends(struct world *w)
 		job_resume(w, j);
 	else
 		job_suspend(w, j);
+	if (j->state == JOB_SUSPENDED && chance(w, 500)) /* it was the wrong one */
+		in(w, span(w, USEC_MSEC, 500 * USEC_MSEC), resumes_again, j->serial, 0, NULL);
 }
 
 /* ---- what breaks ---- */

@@ -55,6 +55,7 @@ static void rpc_free(struct rpc *c)
 		free(c->env[i]);
 	free(c->env);
 	free((char *)c->job_change.extra);
+	free((char *)c->job_change.admin_comment);
 	free((char *)c->job_change.excluded);
 	free((char *)c->node_change.reason);
 	free((char *)c->node_change.expect_reason);
@@ -105,6 +106,7 @@ static void pack_job(struct pack *p, struct job *to, const struct world *w, cons
 
 	job.name = pack_text(p, j->name);
 	job.extra = pack_text(p, j->extra);
+	job.admin_comment = pack_text(p, j->admin_comment);
 	job.excluded = pack_text(p, j->excluded);
 	job.partition = pack_text(p, j->partition);
 	job.nodes = job.batch_host = j->node >= 0 ? w->ctld.nodes[j->node].name : NULL;
@@ -211,6 +213,10 @@ static void do_change_job(struct world *w, struct rpc *c, struct sjob *j)
 		free(j->extra);
 		j->extra = mem_strdup(change->extra);
 	}
+	if (change->what & JOB_CHANGE_ADMIN_COMMENT) {
+		free(j->admin_comment);
+		j->admin_comment = mem_strdup(change->admin_comment);
+	}
 	if (change->what & JOB_CHANGE_EXCLUDED) {
 		free(j->excluded);
 		j->excluded = mem_strdup(change->excluded);
@@ -307,7 +313,7 @@ static void say_effect(struct world *w, const struct rpc *c)
 	if (w->trace && slurm_verb_changes(c->ask.verb))
 		say(w, "life %llu: %s %u%s%s → %d %s%s%s", (unsigned long long)c->life, verbs[c->ask.verb],
 		    c->ask.verb == SLURM_SUBMIT ? c->r.job_id : c->ask.job_id, c->spec.name ? " " : "",
-		    str_or(c->spec.name, str_or(c->ask.node, str_or(c->job_change.extra, ""))), c->r.outcome,
+		    str_or(c->spec.name, str_or(c->ask.node, str_or(c->job_change.admin_comment, ""))), c->r.outcome,
 		    c->message, str_or(c->spec.excluded, str_or(c->job_change.excluded, "")),
 		    c->answer_lost ? " (nobody hears it)" : "");
 }
@@ -370,6 +376,8 @@ static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void 
 	if (q->job_change)
 		c->job_change = (struct job_change) { .what = q->job_change->what,
 			                              .extra = mem_strdup(q->job_change->extra),
+			                              .admin_comment =
+			                                      mem_strdup(q->job_change->admin_comment),
 			                              .excluded = mem_strdup(q->job_change->excluded) };
 	if (q->node_change) {
 		c->node_change = *q->node_change;

@@ -114,7 +114,7 @@ static void call_reaches(struct world *w, struct ev *e)
 	c->life = l->serial;
 	c->sent = true;
 	ask = (struct hook_ask) {
-		.hook = hooks[c->task], .job_id = j->id, .uid = j->uid, .token = j->token, .reply = replied, .arg = c
+		.hook = hooks[c->task], .job_id = j->id, .run = c->run, .uid = j->uid, .token = j->token, .reply = replied, .arg = c
 	};
 	scheduler_hook(l->s, &ask);
 }
@@ -162,7 +162,7 @@ static void call_start(struct world *w, struct sjob *j, enum plan_task t)
 	struct hook_call *c = NEW(struct hook_call);
 
 	forget_answered(w);
-	*c = (struct hook_call) { .w = w, .serial = ++w->serial, .job = j->serial, .task = t };
+	*c = (struct hook_call) { .w = w, .serial = ++w->serial, .job = j->serial, .run = j->script->restarts, .task = t };
 	if (w->n_calls == w->size_calls) {
 		w->size_calls = w->size_calls ? 2 * w->size_calls : 64;
 		w->calls = mem_realloc_n(w->calls, w->size_calls, sizeof(*w->calls));

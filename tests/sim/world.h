@@ -141,7 +141,7 @@ struct script {
 struct sjob {
 	uint64_t serial; /* never used again, unlike ids */
 	uint32_t id;
-	char *name, *extra, *excluded, *required, *partition, *token;
+	char *name, *extra, *admin_comment, *excluded, *required, *partition, *token;
 	char uid[64]; /* of its Pod; "" = a job of a user */
 	char pod_name[64];
 	int state;
@@ -211,6 +211,7 @@ struct life {
 struct hook_call {
 	struct world *w;
 	uint64_t serial, job, life;
+	uint32_t run;
 	enum plan_task task;
 	bool sent, answered;
 };
