@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "lite/accept.h"
+#include "lite/audit.h"
 #include "lite/authz.h"
 #include "lite/discovery.h"
 #include "lite/fault.h"
@@ -344,6 +345,7 @@ static void run(struct call *c)
 static int begin(struct call *c, struct status *st)
 {
 	struct exchange *x = c->x;
+	int r;
 
 	c->user = auth_user(c->lite->auth, xch_header(x, "Authorization"), lite_now(c->lite));
 	if (!c->user)
@@ -358,7 +360,10 @@ static int begin(struct call *c, struct status *st)
 		return status_too_large(st, BODY_MAX);
 	if (str_empty(c->route.verb))
 		return status_method_not_allowed(st);
-	if (authz_check(c->lite, c->user, &c->route, st) == 0)
+	r = authz_check(c->lite, c->user, &c->route, st);
+	if (c->lite->audit)
+		audit_write(c->lite->audit, c->user, &c->route, r == 0, lite_now(c->lite));
+	if (r == 0)
 		return 0;
 	xch_add_header(x, "X-Content-Type-Options", "nosniff");
 	return -EACCES;

@@ -34,7 +34,7 @@
 #define TIDY_SPAN (30 * USEC_SEC)
 
 struct settings {
-	char *dir, *address, *tokens;
+	char *dir, *address, *tokens, *audit;
 	int64_t port, seed;
 	usec_t node_grace;
 	bool no_journal, sync, no_controllers, verbose;
@@ -261,6 +261,8 @@ static int open_server(struct server *s, struct err *err)
 	    (r = loop_add_signal(l->loop, SIGINT, stop_signal, l, err)) < 0)
 		return r;
 	kinds_init(&l->kinds);
+	if (s->set.audit && !(l->audit = fopen(s->set.audit, "ae")))
+		return err_errno(err, -errno, "%s", s->set.audit);
 	if ((r = open_store(s, err)) < 0 || (r = open_auth(s, &token, err)) < 0 ||
 	    (r = pki_open(&s->pki, s->set.dir, s->set.address, err)) < 0)
 		return r;
@@ -294,6 +296,8 @@ static void close_server(struct server *s)
 		unlink(ready);
 	faults_free(l->faults);
 	web_free(TAKE_PTR(l->web));
+	if (l->audit)
+		fclose(TAKE_PTR(l->audit));
 	logs_free(TAKE_PTR(l->logs));
 	control_free(TAKE_PTR(l->control));
 	watches_free(TAKE_PTR(l->watches));
@@ -377,6 +381,11 @@ int serve_main(int argc, char **argv)
 		  .value = &set.tokens,
 		  .unit = "FILE",
 		  .help = "More users: lines of token,user,uid,\"group1,group2\"." },
+		{ .flag = "audit-log",
+		  .type = ARG_STRING,
+		  .value = &set.audit,
+		  .unit = "FILE",
+		  .help = "Write there who asks for what, one line of JSON each." },
 		{ .flag = "no-journal",
 		  .type = ARG_BOOL,
 		  .value = &set.no_journal,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/rand.h"
 #include "base/time.h"
@@ -35,6 +36,7 @@ struct lite {
 	struct control *control; /* controllers; NULL: none run */
 	struct web *web;
 	struct logs *logs; /* of Pods, on their way through */
+	FILE *audit; /* who asks for what; NULL: nobody wants to know */
 	struct loop_timer *commit_soon;
 	bool sync;    /* each commit waits for the disk; so commits are made once per round */
 	bool ready;
