@@ -535,6 +535,8 @@ void operator_leading(struct operator* op, bool leading)
 		return;
 	op->leading = leading;
 	op->term++;
+	if (leading) /* another leader may have unlocked and locked meanwhile: old Pods beside new Nodes tell lies */
+		op->o.kube->ops->refresh(op->o.kube);
 	while (leading && (e = map_next(&op->entries, &i)))
 		mark(op, e->name, 0);
 	if (op->o.wake)
@@ -572,7 +574,7 @@ struct operator* operator_new(const struct operator_options *o)
 	struct operator* op = NEW(struct operator);
 
 	op->o = *o;
-	op->rng = rng_from_kernel();
+	op->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	op->pods = o->kube->ops->watch(o->kube, KUBE_PODS, NULL, NULL, NULL);
 	op->nodes = o->kube->ops->watch(o->kube, KUBE_NODES, NULL, NULL, NULL);
 	store_listen(op->pods, pod_changed, op);

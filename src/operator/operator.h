@@ -18,6 +18,7 @@ struct operator_options {
 	void (*wake)(void *arg); /* as in scheduler/scheduler.h */
 	void *wake_arg;
 	const char *cluster; /* label cluster of Nodes whose Pod does not say; may be NULL */
+	uint64_t seed; /* of chance; 0 = the kernel's */
 };
 
 struct operator* operator_new(const struct operator_options *o);

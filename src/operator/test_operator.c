@@ -215,7 +215,12 @@ static void event(struct kube_port *k, const struct kube_event *e)
 	snprintf(w.event, sizeof(w.event), "%s: %s", e->reason, e->message);
 }
 
-static const struct kube_port_ops ops = { .watch = watch, .change = change, .event = event };
+static void refresh(struct kube_port *p)
+{
+	(void)p;
+}
+
+static const struct kube_port_ops ops = { .watch = watch, .refresh = refresh, .change = change, .event = event };
 
 static void give(void)
 {

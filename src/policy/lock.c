@@ -135,7 +135,9 @@ struct lock_decision lock_decide(const struct lock_view *v)
 		return decide_unlock(v);
 	/* The Node first, for every new epoch: also when the taint is there, for an unlock of an older leader may be on its way. */
 	if (!v->node.taint || v->node.state_for != v->pod.epoch) {
-		upgrade = v->node.taint && is_locked(v->node.state);
+		/* Locked it stays only as long as the Pod was never told otherwise: what the Node says may have been
+		 * written by an old view of the Pod. */
+		upgrade = v->node.taint && is_locked(v->node.state) && is_locked(v->pod.state);
 		return take(LOCK_TAINT, v->pod.state, upgrade ? v->node.state : LOCK_PENDING, v->pod.epoch);
 	}
 	/* Then the Pod says so: the mark by which we know that we have seen every Pod bound before. */

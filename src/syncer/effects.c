@@ -293,8 +293,10 @@ static void write_pod(struct syncer *s, struct sync_entry *e, const struct pod *
 		notes[change.n_annotations++] = (struct pair) { LOCK_REQUEST_ANNOTATION, lock_level_text(lock->level) };
 		notes[change.n_annotations++] = (struct pair) { LOCK_EPOCH_ANNOTATION, epoch };
 		x->epoch = lock->epoch;
-	} else if (lock->act == LOCK_ASK_WITHDRAW)
+	} else if (lock->act == LOCK_ASK_WITHDRAW) {
 		notes[change.n_annotations++] = (struct pair) { LOCK_REQUEST_ANNOTATION, NULL };
+		e->own_epoch = 0; /* from now on the lock may go at any moment: who asks next gets a new one */
+	}
 	if (change.n_annotations)
 		change.ref.resource_version = pod->meta.resource_version;
 	change.labels = c->labels;

@@ -108,7 +108,9 @@ static void answered(void *arg, struct slurm_result *r)
 		return;
 	}
 	if (r->outcome != SLURM_OK && r->outcome != SLURM_UNCHANGED) {
-		f->interval = backoff_span(&s->rng, f->failures, MAX_OF(least(f), RETRY_BASE), s->o.poll_max);
+		usec_t base = MAX_OF(least(f), RETRY_BASE);
+
+		f->interval = backoff_span(&s->rng, f->failures, base, MAX_OF(s->o.poll_max, base));
 		f->due = usec_add(now, f->interval);
 		if (f->failures++ == 0)
 			log_warn("reading Slurm's %s: %s", names[f->part], r->message);

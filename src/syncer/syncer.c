@@ -193,7 +193,7 @@ struct syncer *syncer_new(const struct syncer_options *o)
 	s->o.hook_timeout = or_else(o->hook_timeout, 50 * USEC_SEC);
 	s->o.reboot_condition = str_or(o->reboot_condition, "PhaseState");
 	s->o.reboot_reason = str_or(o->reboot_reason, "production-powerreset");
-	s->rng = rng_from_kernel();
+	s->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	link_init(&s->pod_turns);
 	link_init(&s->words_turns);
 	feeds_start(s);

@@ -35,6 +35,7 @@ struct syncer_options {
 	usec_t hook_timeout; /* of a pre-hook; 0 = 50 s */
 	bool node_permissions; /* may write Nodes: the reboot hook */
 	const char *reboot_condition, *reboot_reason; /* NULL = "PhaseState", "production-powerreset" */
+	uint64_t seed; /* of chance; 0 = the kernel's */
 };
 
 struct syncer *syncer_new(const struct syncer_options *o);

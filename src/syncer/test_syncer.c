@@ -440,6 +440,32 @@ static void test_a_lock_of_before_is_not_taken_for_the_new_one(void **state)
 	assert_int_equal(status, 200);
 }
 
+static void prolog_asks_once_withdrawn(struct world *world)
+{
+	if (*note(LOCK_REQUEST_ANNOTATION) || status)
+		return;
+	world->changed = NULL;
+	syncer_hook(world->syncer, &(struct syncer_ask) { .hook = SYNCER_PRE_HOOK, .node = "n1", .reply = reply });
+}
+
+static void test_a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own(void **state)
+{
+	(void)state;
+	node->state = NODE_ALLOCATED;
+	ask(SYNCER_PRE_HOOK, "n1", false);
+	lock("locked");
+	node->state = NODE_IDLE;
+	status = 0;
+	w.changed = prolog_asks_once_withdrawn; /* all that the syncer sees is still the lock of before */
+	world_run(&w, A_WHILE);
+	assert_null(w.changed);
+	assert_int_equal(status, 0);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "normal");
+	assert_string_equal(note(LOCK_EPOCH_ANNOTATION), "2");
+	lock("locked");
+	assert_int_equal(status, 200);
+}
+
 static void test_a_request_is_kept_until_slurm_was_asked_after_the_prolog(void **state)
 {
 	(void)state;
@@ -570,7 +596,8 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_pod_without_a_slurm_node_says_so), T(conflicts_are_tried_again_until_they_end),
           T(the_node_tells_of_its_pod), T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words),
           T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
-          T(a_lock_of_before_is_not_taken_for_the_new_one), T(a_request_is_kept_until_slurm_was_asked_after_the_prolog),
-          T(prologs_that_cannot_be_served_are_told_why), T(without_leadership_nothing_is_done_and_prologs_ask_again),
-          T(a_reboot_needs_permission), T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody),
-          T(slurm_is_asked_no_more_than_it_can_bear))
+          T(a_lock_of_before_is_not_taken_for_the_new_one),
+          T(a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own),
+          T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
+          T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),
+          T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody), T(slurm_is_asked_no_more_than_it_can_bear))

@@ -168,6 +168,8 @@ static void change(struct kube_port *k, const struct kube_change *c, kube_done d
 	a->arg = arg;
 	if (c->ref.kind == KUBE_PODS) {
 		a->outcome = change_pod(w, c, a->version);
+		if (w->changed)
+			w->changed(w);
 		return;
 	}
 	assert(c->ref.kind == KUBE_NODES && c->n_conditions == 1);

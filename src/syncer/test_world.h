@@ -58,6 +58,8 @@ struct world {
 	char node_condition_of[32];
 	/* before a change reaches Slurm */
 	void (*meanwhile)(struct world *w);
+	/* a change was made in Kubernetes, and neither its answer nor the news of it have come */
+	void (*changed)(struct world *w);
 	struct syncer *syncer;
 	struct syncer_options options;
 };
