@@ -5,6 +5,7 @@
 #include "tests/sim/world.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "policy/placeholder.h"
@@ -78,12 +79,16 @@ void check_script_left(struct world *w, const struct sjob *j)
 		       k->pod->meta.name, k->pod->node_name);
 }
 
-void check_node_change(struct world *w, const struct snode_state *n, const struct node_change *c)
+void check_node_change(struct world *w, enum role role, const struct snode_state *n, const struct node_change *c)
 {
-	if (!n->drained || !n->foreign)
+	if (!n->drained || n->drained_by == (int)role)
 		return;
-	if (c->what & (NODE_CHANGE_UNDRAIN | NODE_CHANGE_DRAIN | NODE_CHANGE_REASON | NODE_CHANGE_RESUME))
-		broken(w, "the scheduler changes the drain '%s' of %s, which is not its own", n->reason, n->name);
+	if (!(c->what & (NODE_CHANGE_UNDRAIN | NODE_CHANGE_DRAIN | NODE_CHANGE_REASON | NODE_CHANGE_RESUME)))
+		return;
+	/* one that asks for it is lifted by whoever has verified the node since */
+	if (!n->foreign || role != ROLE_SYNCER || !strstr(n->reason, "verify-undrain") || n->verified <= n->drained_at)
+		broken(w, "the %s changes the drain '%s' of %s, which is not its own",
+		       role == ROLE_SYNCER ? "syncer" : "scheduler", n->reason, n->name);
 }
 
 /* ---- after every step ---- */
@@ -109,6 +114,8 @@ static void check_one_job_per_pod(struct world *w)
 void check_step(struct world *w)
 {
 	check_one_job_per_pod(w);
+	if (w->whole && w->look_at_locks)
+		locks_check(w);
 }
 
 /* ---- in time ---- */
@@ -118,12 +125,26 @@ static bool stream_current(const struct world *w, const struct stream *s)
 	return !s->broken && s->last <= w->now + USEC_SEC;
 }
 
+static bool role_healthy(struct world *w, enum role role)
+{
+	const struct life *l = life_leading(w, role);
+
+	if (!l || w->now - l->leading_since <= SETTLED || w->now < l->partitioned_until)
+		return false;
+	for (unsigned i = 0; i < ARRAY_LEN(l->streams); i++)
+		if (l->streams[i].watched && !stream_current(w, &l->streams[i]))
+			return false;
+	return true;
+}
+
 bool world_healthy(struct world *w)
 {
-	const struct life *l = life_leading(w);
-
-	return w->ctld.up && w->now - w->ctld.up_since > SETTLED && l && w->now - l->leading_since > SETTLED &&
-	       w->now >= l->partitioned_until && stream_current(w, &l->streams[0]) && stream_current(w, &l->streams[1]);
+	if (!w->ctld.up || w->now - w->ctld.up_since <= SETTLED)
+		return false;
+	for (unsigned role = 0; role < (w->whole ? ROLES : 1u); role++)
+		if (!role_healthy(w, (enum role)role))
+			return false;
+	return true;
 }
 
 static const struct sjob *job_under(struct world *w, const struct kpod *k)
@@ -189,7 +210,11 @@ static void check_orphan(struct world *w, struct sjob *j, usec_t passed)
 
 void check_time_passes(struct world *w, usec_t passed)
 {
-	if (!world_healthy(w))
+	bool healthy = world_healthy(w);
+
+	if (w->whole)
+		locks_time_passes(w, healthy ? passed : 0);
+	if (!healthy)
 		return;
 	for (size_t i = 0; i < w->api.n_pods; i++)
 		if (w->api.pods[i]->user_pod) {
@@ -263,5 +288,7 @@ bool world_at_rest(struct world *w, char *text, size_t size)
 			snprintf(text, size, "node n%u is still drained: %s", i, w->ctld.nodes[i].reason);
 			return false;
 		}
+	if (w->whole && !locks_at_rest(w, text, size))
+		return false;
 	return w->ctld.up;
 }

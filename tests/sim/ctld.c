@@ -83,7 +83,7 @@ static void ring_now(struct world *w, struct ev *e)
 void ctld_ring(struct world *w)
 {
 	for (unsigned i = 0; i < LIVES; i++)
-		if (w->lives[i] && chance(w, 800))
+		if (w->lives[i] && w->lives[i]->role == ROLE_SCHEDULER && chance(w, 800))
 			in(w, span(w, USEC_MSEC, 10 * USEC_MSEC), ring_now, w->lives[i]->serial, 0, NULL);
 }
 
@@ -195,7 +195,7 @@ static void job_over(struct world *w, struct sjob *j)
 {
 	j->flags = 0;
 	j->ended = w->now;
-	j->in_prolog = false;
+	j->in_prolog = j->procs = false;
 	j->run++;
 	say(w, "job %u of %s is over: state %d", j->id, str_or(j->name, "?"), j->state);
 	in(w, w->ctld.min_job_age, purge, j->serial, j->run, NULL);
@@ -231,6 +231,9 @@ static void epilog_done(struct world *w, struct ev *e)
 
 static void to_epilog(struct world *w, struct sjob *j)
 {
+	j->procs = false;
+	if (w->whole)
+		epilog_start(w, j);
 	in(w, span(w, 20 * USEC_MSEC, 2 * USEC_SEC), epilog_done, j->serial, j->run, NULL);
 }
 
@@ -339,6 +342,7 @@ void job_suspend(struct world *w, struct sjob *j)
 		return;
 	say(w, "job %u is suspended", j->id);
 	j->state = JOB_SUSPENDED;
+	j->was_suspended = true;
 	disturb(w, j, false);
 	if (j->script)
 		j->script->frozen = true;
@@ -377,12 +381,36 @@ static void time_limit(struct world *w, struct ev *e)
 	job_terminate(w, j, JOB_TIMEOUT, BY_TIME);
 }
 
+/* reason: what the prolog itself drains with; slurmctld keeps it, and has one of its own for all others. */
+void job_prolog_fails(struct world *w, struct sjob *j, const char *reason)
+{
+	struct snode_state *n = &w->ctld.nodes[j->node];
+
+	say(w, "job %u: prolog failed on n%d", j->id, j->node);
+	if (reason)
+		node_drain(w, (unsigned)j->node, reason, ROLES);
+	else if (!w->whole || !n->drained)
+		node_drain(w, (unsigned)j->node, "Prolog error", ROLES);
+	j->in_prolog = false;
+	if (j->flags & JOBF_COMPLETING) {
+		to_epilog(w, j);
+		return;
+	}
+	j->state = JOB_CANCELLED;
+	j->prolog_failed = true;
+	j->ended_by = BY_PROLOG;
+	disturb(w, j, false);
+	job_over(w, j);
+}
+
 static void prolog_done(struct world *w, struct ev *e)
 {
 	struct sjob *j = job_by_serial(w, e->a);
 
 	if (!j || j->run != e->b || !j->in_prolog)
 		return;
+	if (w->ctld.nodes[j->node].slurmd_away || w->ctld.nodes[j->node].loss_to_come)
+		return; /* it died with slurmd */
 	if (!w->ctld.up) {
 		in(w, 500 * USEC_MSEC, prolog_done, e->a, e->b, NULL);
 		return;
@@ -398,16 +426,14 @@ static void prolog_done(struct world *w, struct ev *e)
 		return;
 	}
 	if (fault_hits(w, FAULT_PROLOG, 150)) {
-		say(w, "job %u: prolog failed on n%d", j->id, j->node);
-		node_drain(w, (unsigned)j->node, "Prolog error", true);
-		j->state = JOB_CANCELLED;
-		j->prolog_failed = true;
-		j->ended_by = BY_PROLOG;
-		disturb(w, j, false);
-		job_over(w, j);
+		job_prolog_fails(w, j, NULL);
 		return;
 	}
 	j->reason = "None";
+	j->procs = true;
+	w->look_at_locks = true;
+	if (w->whole)
+		locks_check_start(w, j);
 	if (*j->uid)
 		script_start(w, j);
 	else
@@ -442,10 +468,19 @@ static void job_start(struct world *w, struct sjob *j, unsigned i)
 	j->node = (int)i;
 	j->started = w->now;
 	j->in_prolog = true;
+	j->was_suspended = false;
 	j->run++;
 	say(w, "job %u (%s) starts on n%u", j->id, j->name, i);
-	in(w, takes, prolog_done, j->serial, j->run, NULL);
+	if (w->whole)
+		prolog_start(w, j);
+	else
+		in(w, takes, prolog_done, j->serial, j->run, NULL);
 	touched(w);
+}
+
+void job_prolog_passed(struct world *w, struct sjob *j, usec_t after)
+{
+	in(w, after, prolog_done, j->serial, j->run, NULL);
 }
 
 /* Room on node i, counting what of it ends now, or would when all of a lower tier had to go. */
@@ -576,8 +611,12 @@ static void forget_everything(struct world *w)
 		else
 			job_drop(w, j);
 	}
-	for (unsigned i = 0; i < w->n_nodes; i++)
+	for (unsigned i = 0; i < w->n_nodes; i++) {
 		c->nodes[i].drained = c->nodes[i].foreign = false;
+		free(c->nodes[i].extra);
+		free(c->nodes[i].comment);
+		c->nodes[i].extra = c->nodes[i].comment = NULL;
+	}
 	c->next_id = 1;
 }
 
@@ -610,6 +649,10 @@ static void node_returns(struct world *w, struct ev *e)
 
 	if (!n->down)
 		return;
+	if (n->slurmd_away) { /* the machine is back; slurmd's Pod has to be made again */
+		kubelet_returns(w, (unsigned)e->a);
+		return;
+	}
 	if (!w->ctld.up) {
 		in(w, USEC_SEC, node_returns, e->a, 0, NULL);
 		return;
@@ -621,6 +664,8 @@ static void node_returns(struct world *w, struct ev *e)
 
 		if (j->node == (int)e->a && j->script && !job_alive(j) && !(j->flags & JOBF_COMPLETING))
 			script_kill(w, j);
+		if (j->node == (int)e->a && !job_on_node(j))
+			j->procs = false;
 	}
 	kubelet_returns(w, (unsigned)e->a);
 	touched(w);
@@ -632,7 +677,8 @@ static void machine_stops(struct world *w, unsigned i)
 
 	k->kubelet_dead = k->gone_dark = true;
 	for (size_t p = 0; p < w->api.n_pods; p++)
-		if (w->api.pods[p]->user_pod && w->api.pods[p]->containers == CONTAINERS_RUN &&
+		if ((w->api.pods[p]->user_pod || w->api.pods[p]->plain) &&
+		    w->api.pods[p]->containers == CONTAINERS_RUN &&
 		    kube_node_number(w, w->api.pods[p]->pod->node_name) == (int)i) {
 			w->api.pods[p]->containers = CONTAINERS_ENDED;
 			w->api.pods[p]->exit_code = 137;
@@ -664,16 +710,72 @@ void node_fails(struct world *w, unsigned i, bool machine, usec_t span_down)
 			j->state = JOB_NODE_FAIL;
 		job_over(w, j);
 	}
-	in(w, span_down, node_returns, i, 0, NULL);
+	if (span_down != USEC_NEVER)
+		in(w, span_down, node_returns, i, 0, NULL);
 }
 
-void node_drain(struct world *w, unsigned i, const char *reason, bool foreign)
+/* SlurmdTimeout is over, or it registers again and does not know its jobs. */
+static void slurmd_lost(struct world *w, struct ev *e)
+{
+	if (!w->ctld.up) {
+		in(w, USEC_SEC, slurmd_lost, e->a, 0, NULL);
+		return;
+	}
+	w->ctld.nodes[e->a].loss_to_come = false;
+	node_fails(w, (unsigned)e->a, false, USEC_NEVER);
+}
+
+void slurmd_gone(struct world *w, unsigned i)
 {
 	struct snode_state *n = &w->ctld.nodes[i];
+
+	say(w, "slurmd of %s is gone, with all that it ran", n->name);
+	n->slurmd_away = true;
+	for (size_t k = 0; k < w->ctld.n_jobs; k++) {
+		struct sjob *j = w->ctld.jobs[k];
+
+		if (j->node != (int)i)
+			continue;
+		j->procs = false;
+		if (j->script)
+			script_kill(w, j);
+		if (!j->forgotten && job_on_node(j))
+			disturb(w, j, false);
+	}
+	if (!n->loss_to_come) {
+		n->loss_to_come = true;
+		in(w, span(w, 0, 3 * USEC_SEC), slurmd_lost, i, 0, NULL);
+	}
+}
+
+static void slurmd_registers(struct world *w, struct ev *e)
+{
+	struct snode_state *n = &w->ctld.nodes[e->a];
+
+	if (n->slurmd_away)
+		return;
+	if (n->loss_to_come)
+		in(w, USEC_SEC, slurmd_registers, e->a, 0, NULL);
+	else
+		in(w, 0, node_returns, e->a, 0, NULL);
+}
+
+void slurmd_back(struct world *w, unsigned i)
+{
+	w->ctld.nodes[i].slurmd_away = false;
+	in(w, span(w, 100 * USEC_MSEC, 2 * USEC_SEC), slurmd_registers, i, 0, NULL);
+}
+
+void node_drain(struct world *w, unsigned i, const char *reason, int by)
+{
+	struct snode_state *n = &w->ctld.nodes[i];
+	bool foreign = by == ROLES;
 
 	say(w, "node %s is drained: %s", n->name, reason);
 	n->drained = true;
 	n->foreign = foreign;
+	n->drained_by = by;
+	n->drained_at = w->now;
 	n->reason_uid = foreign ? 1000 : 0;
 	n->reason_set = clock_wall(&w->clock);
 	str_copy(n->reason, sizeof(n->reason), reason);
@@ -706,5 +808,10 @@ void ctld_done(struct world *w)
 {
 	for (size_t i = 0; i < w->ctld.n_jobs; i++)
 		job_free(w->ctld.jobs[i]);
+	for (unsigned i = 0; i < w->n_nodes; i++) {
+		free(w->ctld.nodes[i].extra);
+		free(w->ctld.nodes[i].comment);
+		free(w->ctld.nodes[i].features);
+	}
 	free(w->ctld.jobs);
 }

@@ -70,11 +70,20 @@ static struct stream *stream_of(struct life *l, enum kube_kind kind)
 	return &l->streams[kind == KUBE_PODS ? 0 : 1];
 }
 
+static bool selected(const struct stream *s, const struct version *v)
+{
+	const struct meta *m = v->object;
+
+	return (!s->ns || str_eq(s->ns, m->ns)) && (!s->label || pair_get(m->labels, m->n_labels, s->label));
+}
+
 static void put(struct stream *s, const struct version *v)
 {
 	size_t size;
 	const struct meta *m = v->object;
 
+	if (!selected(s, v))
+		return;
 	if (v->removed)
 		store_remove(s->store, m->ns, m->name);
 	else {
@@ -161,7 +170,7 @@ static void send_news(struct world *w, struct life *l, struct version *v)
 	struct stream *s = stream_of(l, v->kind);
 	usec_t delay = span(w, USEC_MSEC, 20 * USEC_MSEC);
 
-	if (!s->watched || s->broken)
+	if (!s->watched || s->broken || !selected(s, v))
 		return;
 	if (fault_hits(w, FAULT_WATCH_DROP, 10)) {
 		say(w, "life %llu: watch breaks", (unsigned long long)l->serial);
@@ -236,6 +245,8 @@ struct kpod *pod_create(struct world *w, const struct pod *pod)
 static void pod_vanishes(struct world *w, struct kpod *k)
 {
 	struct version *v = versioned(w, KUBE_PODS, &k->pod->meta, true);
+	int nodeset = k->nodeset;
+	bool ran = k->containers == CONTAINERS_RUN;
 
 	say(w, "Pod %s %s is gone", k->pod->meta.name, k->pod->meta.uid);
 	notify(w, v);
@@ -248,6 +259,8 @@ static void pod_vanishes(struct world *w, struct kpod *k)
 			break;
 		}
 	free(k);
+	if (nodeset)
+		nodeset_gone(w, (unsigned)nodeset - 1, ran);
 }
 
 void pod_delete(struct world *w, struct kpod *k, int64_t grace_s)
@@ -268,14 +281,35 @@ void pod_delete(struct world *w, struct kpod *k, int64_t grace_s)
 	kubelet_look(w, k, 0);
 }
 
+const char *pod_note(const struct kpod *k, const char *key)
+{
+	return pair_get(k->pod->meta.annotations, k->pod->meta.n_annotations, key);
+}
+
+bool node_locked(const struct world *w, unsigned node)
+{
+	const struct knode *n = w->api.nodes[node].node;
+
+	for (uint32_t i = 0; i < n->n_taints; i++)
+		if (str_eq(n->taints[i].key, TAINT_LOCK) && n->taints[i].effect == EFFECT_NO_EXECUTE)
+			return true;
+	return false;
+}
+
 void node_write(struct world *w, unsigned i, const struct knode *node)
 {
 	struct version *v = versioned(w, KUBE_NODES, &node->meta, false);
+	bool was_locked = w->api.nodes[i].node && node_locked(w, i);
 
 	version_unref(w->api.nodes[i].v);
 	w->api.nodes[i].v = v;
 	w->api.nodes[i].node = v->object;
+	if (!was_locked && node_locked(w, i))
+		w->api.nodes[i].locked_since = w->now;
+	w->look_at_locks = true;
 	notify(w, v);
+	if (w->whole && node->n_taints)
+		taints_look(w, i);
 }
 
 /* ---- kubelets ---- */
@@ -301,6 +335,8 @@ static void containers_end(struct world *w, struct ev *e)
 	if (!k || k->containers != CONTAINERS_RUN || (e->b && !k->stopping))
 		return;
 	k->containers = CONTAINERS_ENDED;
+	if (k->nodeset)
+		nodeset_ended(w, k);
 	kubelet_look(w, k, span(w, USEC_MSEC, 10 * USEC_MSEC));
 }
 
@@ -321,17 +357,22 @@ static void pod_begins(struct world *w, struct kpod *k)
 {
 	struct pod p = *k->pod;
 
-	if (!admits(w, k)) {
+	bool tolerated = !w->whole || pod_tolerates_node(&p, w->api.nodes[kube_node_number(w, p.node_name)].node);
+
+	if (!tolerated || !admits(w, k)) {
 		k->exit_code = 1;
 		k->containers = CONTAINERS_ENDED;
-		pod_terminal(w, k, "OutOfcpu");
+		pod_terminal(w, k, tolerated ? "OutOfcpu" : "TaintToleration");
 		return;
 	}
 	k->containers = CONTAINERS_RUN;
+	w->look_at_locks = true;
 	p.phase = POD_RUNNING;
 	p.started = clock_wall(&w->clock);
 	say(w, "Pod %s %s runs on %s", p.meta.name, p.meta.uid, p.node_name);
 	pod_write(w, k, &p);
+	if (k->nodeset)
+		nodeset_made(w, k);
 	if (k->run_for != USEC_NEVER)
 		in(w, k->run_for, containers_end, k->number, 0, NULL);
 }
@@ -381,7 +422,8 @@ void kubelet_returns(struct world *w, unsigned node)
 	n->kubelet_dead = n->gone_dark = false;
 	say(w, "kubelet of %s is back", n->node->meta.name);
 	for (size_t i = 0; i < w->api.n_pods; i++)
-		if (w->api.pods[i]->user_pod && kube_node_number(w, w->api.pods[i]->pod->node_name) == (int)node)
+		if ((w->whole || w->api.pods[i]->user_pod) &&
+		    kube_node_number(w, w->api.pods[i]->pod->node_name) == (int)node)
 			kubelet_look(w, w->api.pods[i], 0);
 }
 
@@ -396,8 +438,12 @@ struct call {
 	char *ns, *name, *uid, *rv, *node;
 	enum kube_kind kind;
 	int64_t grace;
-	struct pod *patch; /* a block: what a change says, where the real thing has its fields */
-	bool has_tolerations, effect_lost, answer_lost;
+	/* A change: a block with what it says, where the real thing has its fields. Its two halves are two requests. */
+	struct pod *patch;
+	struct knode *node_patch;
+	bool has_tolerations, has_taints, effect_lost, answer_lost, has_main, main_done;
+	uint64_t term;
+	char new_rv[24];
 	kube_done done;
 	void *arg;
 	enum kube_outcome outcome;
@@ -413,6 +459,7 @@ static void call_free(struct call *c)
 	free(c->rv);
 	free(c->node);
 	free(c->patch);
+	free(c->node_patch);
 	free(c);
 }
 
@@ -423,7 +470,11 @@ static void call_answered(struct world *w, struct ev *e)
 	struct kpod *k;
 	char message[256];
 	struct kube_result r = {
-		.outcome = c->outcome, .maybe_done = c->maybe_done, .reason = str_or(c->reason, ""), .message = message
+		.outcome = c->outcome,
+		.maybe_done = c->maybe_done,
+		.reason = str_or(c->reason, ""),
+		.message = message,
+		.resource_version = c->outcome == KUBE_OK && *c->new_rv ? c->new_rv : NULL,
 	};
 
 	snprintf(message, sizeof(message), "%s %s: %s", op_names[c->op], c->name, str_or(c->reason, "ok"));
@@ -435,57 +486,116 @@ static void call_answered(struct world *w, struct ev *e)
 		call_free(c);
 }
 
-static void merge_annotations(struct pod *p, const struct pod *patch, struct pair list[LIST_MAX])
+static void merge_pairs(struct pair **pairs, uint32_t *n_pairs, const struct pair *patch, uint32_t n_patch,
+                        struct pair list[LIST_MAX])
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->meta.n_annotations && n < LIST_MAX; i++) {
+	for (uint32_t i = 0; i < *n_pairs && n < LIST_MAX; i++) {
 		bool replaced = false;
 
-		for (uint32_t k = 0; k < patch->meta.n_annotations; k++)
-			replaced |= str_eq(patch->meta.annotations[k].key, p->meta.annotations[i].key);
+		for (uint32_t k = 0; k < n_patch; k++)
+			replaced |= str_eq(patch[k].key, (*pairs)[i].key);
 		if (!replaced)
-			list[n++] = p->meta.annotations[i];
+			list[n++] = (*pairs)[i];
 	}
-	for (uint32_t k = 0; k < patch->meta.n_annotations && n < LIST_MAX; k++)
-		if (patch->meta.annotations[k].value)
-			list[n++] = patch->meta.annotations[k];
-	p->meta.annotations = list;
-	p->meta.n_annotations = n;
+	for (uint32_t k = 0; k < n_patch && n < LIST_MAX; k++)
+		if (patch[k].value)
+			list[n++] = patch[k];
+	*pairs = list;
+	*n_pairs = n;
 }
 
-static void merge_conditions(struct pod *p, const struct pod *patch, struct condition list[LIST_MAX])
+static void merge_conditions(struct condition **conditions, uint32_t *n_conditions, const struct condition *patch,
+                             uint32_t n_patch, struct condition list[LIST_MAX])
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->n_conditions && n < LIST_MAX; i++)
-		if (!condition_get(patch->conditions, patch->n_conditions, p->conditions[i].type))
-			list[n++] = p->conditions[i];
-	for (uint32_t k = 0; k < patch->n_conditions && n < LIST_MAX; k++)
-		list[n++] = patch->conditions[k];
-	p->conditions = list;
-	p->n_conditions = n;
+	for (uint32_t i = 0; i < *n_conditions && n < LIST_MAX; i++)
+		if (!condition_get(patch, n_patch, (*conditions)[i].type))
+			list[n++] = (*conditions)[i];
+	for (uint32_t k = 0; k < n_patch && n < LIST_MAX; k++)
+		list[n++] = patch[k];
+	*conditions = list;
+	*n_conditions = n;
+}
+
+void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c)
+{
+	struct pod p = *k->pod;
+	struct condition list[LIST_MAX];
+
+	merge_conditions(&p.conditions, &p.n_conditions, c, 1, list);
+	pod_write(w, k, &p);
+}
+
+/* Which half of a change this is; in a world of the scheduler alone both at once. */
+static bool main_half(const struct world *w, const struct call *c)
+{
+	return !w->whole || (c->has_main && !c->main_done);
+}
+
+static bool status_half(const struct world *w, const struct call *c)
+{
+	return !w->whole || !c->has_main || c->main_done;
 }
 
 static enum kube_outcome change_pod(struct world *w, struct kpod *k, const struct call *c)
 {
 	struct pod p = *k->pod;
-	struct pair annotations[LIST_MAX];
+	const struct pod *patch = c->patch;
+	struct pair annotations[LIST_MAX], labels[LIST_MAX];
 	struct condition conditions[LIST_MAX];
 
 	if (c->rv && !str_eq(c->rv, p.meta.resource_version))
 		return KUBE_CONFLICT;
-	merge_annotations(&p, c->patch, annotations);
-	merge_conditions(&p, c->patch, conditions);
-	if (c->has_tolerations) {
+	if (main_half(w, c)) {
+		merge_pairs(&p.meta.annotations, &p.meta.n_annotations, patch->meta.annotations,
+		            patch->meta.n_annotations, annotations);
+		merge_pairs(&p.meta.labels, &p.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+		if (patch->active_deadline_s)
+			p.active_deadline_s = patch->active_deadline_s;
+	}
+	if (main_half(w, c) && c->has_tolerations) {
 		if (!c->rv)
 			return KUBE_REFUSED;
-		p.tolerations = c->patch->tolerations;
-		p.n_tolerations = c->patch->n_tolerations;
+		p.tolerations = patch->tolerations;
+		p.n_tolerations = patch->n_tolerations;
 	}
-	if (c->patch->active_deadline_s)
-		p.active_deadline_s = c->patch->active_deadline_s;
+	if (status_half(w, c))
+		merge_conditions(&p.conditions, &p.n_conditions, patch->conditions, patch->n_conditions, conditions);
 	pod_write(w, k, &p);
+	return KUBE_OK;
+}
+
+static enum kube_outcome change_node(struct world *w, unsigned i, const struct call *c)
+{
+	struct knode n = *w->api.nodes[i].node;
+	const struct knode *patch = c->node_patch;
+	struct pair annotations[LIST_MAX], labels[LIST_MAX];
+	struct condition conditions[LIST_MAX];
+
+	if (c->rv && !str_eq(c->rv, n.meta.resource_version))
+		return KUBE_CONFLICT;
+	if (main_half(w, c)) {
+		merge_pairs(&n.meta.annotations, &n.meta.n_annotations, patch->meta.annotations,
+		            patch->meta.n_annotations, annotations);
+		merge_pairs(&n.meta.labels, &n.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+	}
+	if (main_half(w, c) && c->has_taints) {
+		bool was = node_locked(w, i);
+
+		if (!c->rv)
+			return KUBE_REFUSED;
+		n.taints = patch->taints;
+		n.n_taints = patch->n_taints;
+		for (uint32_t t = 0; t < n.n_taints; t++)
+			w->counts.locks += !was && str_eq(n.taints[t].key, TAINT_LOCK);
+		w->counts.unlocks += was && n.n_taints < w->api.nodes[i].node->n_taints;
+	}
+	if (status_half(w, c))
+		merge_conditions(&n.conditions, &n.n_conditions, patch->conditions, patch->n_conditions, conditions);
+	node_write(w, i, &n);
 	return KUBE_OK;
 }
 
@@ -494,27 +604,68 @@ static enum kube_outcome bind_pod(struct world *w, struct kpod *k, const struct 
 	struct pod p = *k->pod;
 	struct condition conditions[LIST_MAX];
 	struct condition scheduled = { .type = "PodScheduled", .status = COND_TRUE, .changed = clock_wall(&w->clock) };
-	struct pod patch = { .conditions = &scheduled, .n_conditions = 1 };
 
 	if (p.node_name)
 		return str_eq(p.node_name, c->node) ? KUBE_OK : KUBE_CONFLICT;
 	if (p.meta.deletion || p.n_gates || pod_ended(&p))
 		return KUBE_CONFLICT;
 	check_bind(w, k, c->node);
-	merge_conditions(&p, &patch, conditions);
+	merge_conditions(&p.conditions, &p.n_conditions, &scheduled, 1, conditions);
 	p.node_name = c->node;
+	k->bound = w->now;
 	w->counts.binds++;
 	pod_write(w, k, &p);
 	kubelet_look(w, k, 0);
+	if (w->whole)
+		taints_look(w, (unsigned)kube_node_number(w, c->node));
 	return KUBE_OK;
+}
+
+static void call_arrives(struct world *w, struct ev *e);
+
+/* The first half is done: now its conditions, when whoever asked still lives and leads. */
+static bool second_half(struct world *w, struct call *c)
+{
+	struct life *l = life_get(w, c->life);
+
+	if (c->op != OP_CHANGE || !w->whole || !c->has_main || c->main_done ||
+	    !(c->patch ? c->patch->n_conditions : c->node_patch->n_conditions))
+		return false;
+	if (!l || l->dying || !life_effect(l)) {
+		call_free(c);
+		return true;
+	}
+	c->main_done = true;
+	if (c->rv) {
+		free(c->rv);
+		c->rv = mem_strdup(c->new_rv);
+	}
+	if (l->gate.term != c->term || !gate_open(&l->gate, w->now)) {
+		c->outcome = KUBE_NOT_LEADER;
+		c->maybe_done = true;
+		in(w, 0, call_answered, 0, 0, c);
+	} else if (fault_hits(w, FAULT_KUBE_FAIL, 60) || w->now < l->partitioned_until) {
+		c->outcome = KUBE_RETRY;
+		c->maybe_done = true;
+		c->reason = "503";
+		in(w, span(w, USEC_MSEC, 20 * USEC_MSEC), call_answered, 0, 0, c);
+	} else {
+		in(w, span(w, 2 * USEC_MSEC, fault_hits(w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 40 * USEC_MSEC),
+		   call_arrives, 0, 0, c);
+	}
+	return true;
 }
 
 static void call_arrives(struct world *w, struct ev *e)
 {
 	struct call *c = e->p;
-	struct kpod *k = pod_by_name(w, c->ns, c->name);
+	struct kpod *k = c->kind == KUBE_PODS ? pod_by_name(w, c->ns, c->name) : NULL;
+	int node = c->kind == KUBE_NODES ? kube_node_number(w, c->name) : -1;
 
-	if (!k || (c->uid && !str_eq(c->uid, k->pod->meta.uid)))
+	*c->new_rv = 0;
+	if (node >= 0)
+		c->outcome = change_node(w, (unsigned)node, c);
+	else if (!k || (c->uid && !str_eq(c->uid, k->pod->meta.uid)))
 		c->outcome = KUBE_NOT_FOUND;
 	else if (c->rv && c->op != OP_CHANGE && !str_eq(c->rv, k->pod->meta.resource_version))
 		c->outcome = KUBE_CONFLICT;
@@ -530,10 +681,15 @@ static void call_arrives(struct world *w, struct ev *e)
 	}
 	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name,
 	    c->node ? " to " : "", str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
+	if (c->outcome == KUBE_OK && c->op == OP_CHANGE)
+		str_copy(c->new_rv, sizeof(c->new_rv),
+		         node >= 0 ? w->api.nodes[node].node->meta.resource_version : k->pod->meta.resource_version);
 	if (e->a) { /* the answer was given long ago */
 		call_free(c);
 		return;
 	}
+	if (c->outcome == KUBE_OK && second_half(w, c))
+		return;
 	c->reason = c->outcome == KUBE_OK ? NULL : "it is not as it was";
 	if (c->answer_lost) {
 		c->outcome = KUBE_RETRY;
@@ -556,7 +712,9 @@ static void call_sent(struct life *l, struct call *c)
 		return;
 	}
 	c->life = l->serial;
+	c->term = l->gate.term;
 	c->outcome = KUBE_RETRY;
+	w->counts.writes++;
 	if (!gate_open(&l->gate, w->now)) {
 		c->outcome = KUBE_NOT_LEADER;
 		c->reason = "not the leader";
@@ -579,6 +737,8 @@ static void call_sent(struct life *l, struct call *c)
 		c->answer_lost = fault_hits(w, FAULT_KUBE_FAIL, 60);
 		if (fault_hits(w, FAULT_KUBE_SLOW, 100))
 			takes = span(w, USEC_MSEC, 2 * USEC_SEC);
+		if (l->role != ROLE_SCHEDULER && fault_hits(w, FAULT_LATE, 20))
+			takes = span(w, USEC_SEC, 60 * USEC_SEC);
 		in(w, takes, call_arrives, 0, 0, c);
 	}
 }
@@ -592,7 +752,8 @@ static struct call *call_new(enum op op, const struct kube_ref *ref, kube_done d
 {
 	struct call *c = NEW(struct call);
 
-	assert(ref->kind == KUBE_PODS);
+	assert(ref->kind == KUBE_PODS || (ref->kind == KUBE_NODES && op == OP_CHANGE));
+	c->kind = ref->kind;
 	c->op = op;
 	c->ns = mem_strdup(ref->ns);
 	c->name = mem_strdup(ref->name);
@@ -609,8 +770,10 @@ static struct store *port_watch(struct kube_port *p, enum kube_kind kind, const 
 	struct life *l = life_of(p);
 	struct stream *s = stream_of(l, kind);
 
-	assert(!ns && !label_selector && !field_selector && (kind == KUBE_PODS || kind == KUBE_NODES));
+	assert(!field_selector && (kind == KUBE_PODS || kind == KUBE_NODES));
 	if (!s->watched) {
+		s->ns = ns; /* both are literals */
+		s->label = label_selector;
 		s->watched = true;
 		s->kind = kind;
 		s->store = store_new(store_kind_of(kind));
@@ -634,18 +797,32 @@ static void port_change(struct kube_port *p, const struct kube_change *change, k
 {
 	struct call *c = call_new(OP_CHANGE, &change->ref, done, arg);
 	struct pod patch = { .active_deadline_s = change->active_deadline_s };
+	struct knode node = { 0 };
+	struct meta *meta = c->kind == KUBE_PODS ? &patch.meta : &node.meta;
 	size_t size;
 
-	patch.meta.annotations = (struct pair *)change->annotations;
-	patch.meta.n_annotations = (uint32_t)change->n_annotations;
-	patch.conditions = (struct condition *)change->conditions;
-	patch.n_conditions = (uint32_t)change->n_conditions;
+	meta->annotations = (struct pair *)change->annotations;
+	meta->n_annotations = (uint32_t)change->n_annotations;
+	meta->labels = (struct pair *)change->labels;
+	meta->n_labels = (uint32_t)change->n_labels;
+	patch.conditions = node.conditions = (struct condition *)change->conditions;
+	patch.n_conditions = node.n_conditions = (uint32_t)change->n_conditions;
 	if (change->n_tolerations >= 0) {
 		c->has_tolerations = true;
 		patch.tolerations = (struct toleration *)change->tolerations;
 		patch.n_tolerations = (uint32_t)change->n_tolerations;
 	}
-	c->patch = object_copy(KUBE_PODS, &patch, &size);
+	if (change->n_taints >= 0) {
+		c->has_taints = true;
+		node.taints = (struct taint *)change->taints;
+		node.n_taints = (uint32_t)change->n_taints;
+	}
+	c->has_main = meta->n_annotations || meta->n_labels || c->has_tolerations || c->has_taints ||
+	              change->active_deadline_s;
+	if (c->kind == KUBE_PODS)
+		c->patch = object_copy(KUBE_PODS, &patch, &size);
+	else
+		c->node_patch = object_copy(KUBE_NODES, &node, &size);
 	call_sent(life_of(p), c);
 }
 
@@ -711,7 +888,16 @@ void kube_init(struct world *w)
 			                        { "pods", 110 * 1000 } };
 		struct knode node = { .allocatable = allocatable, .n_allocatable = ARRAY_LEN(allocatable) };
 		struct pair label = { LABEL_NODESET, "all" };
-		struct pod pod = { .phase = POD_RUNNING, .scheduler_name = "default-scheduler" };
+		struct toleration anything = { .op = TOLERATE_EXISTS };
+		struct condition ready = { .type = "Ready", .status = COND_TRUE, .changed = clock_wall(&w->clock) };
+		struct pod pod = { .phase = POD_RUNNING,
+			           .scheduler_name = "default-scheduler",
+			           .tolerations = &anything,
+			           .n_tolerations = 1,
+			           .conditions = &ready,
+			           .n_conditions = 1,
+			           .has_grace = true,
+			           .grace_s = 5 };
 		struct kpod *k;
 
 		snprintf(name, sizeof(name), "k%u", i);
@@ -727,6 +913,7 @@ void kube_init(struct world *w)
 		k = pod_create(w, &pod);
 		k->containers = CONTAINERS_RUN;
 		k->run_for = USEC_NEVER;
+		k->nodeset = 1 + (int)i;
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Processes of the scheduler: each with its own stores, ports and gate. One leads, by a lease as in kube/elect; another may stand
+ * Processes of the scheduler, the syncer and the operator: each with its own stores, ports and gate. One leads, by a lease as in kube/elect; another may stand
  * by. A process dies at any moment, also between two effects of one step, and what it had sent still arrives.
  */
 #include "tests/sim/world.h"
@@ -16,6 +16,7 @@
 #define RENEW_SPAN (2 * USEC_SEC)
 #define STEPS_PER_SECOND_MAX 5000
 
+static const char *const role_names[ROLES] = { "scheduler", "syncer", "operator" };
 static const char *const gpus[] = { "nvidia.com/gpu" };
 
 struct life *life_get(struct world *w, uint64_t serial)
@@ -26,12 +27,52 @@ struct life *life_get(struct world *w, uint64_t serial)
 	return NULL;
 }
 
-struct life *life_leading(struct world *w)
+struct life *life_leading(struct world *w, enum role role)
 {
 	for (unsigned i = 0; i < LIVES; i++)
-		if (w->lives[i] && w->lives[i]->leading && !w->lives[i]->dying && gate_open(&w->lives[i]->gate, w->now))
+		if (w->lives[i] && w->lives[i]->role == role && w->lives[i]->leading && !w->lives[i]->dying &&
+		    gate_open(&w->lives[i]->gate, w->now))
 			return w->lives[i];
 	return NULL;
+}
+
+static usec_t life_mono(const struct clock *c)
+{
+	return CONTAINER_OF(c, struct life, clock)->w->now;
+}
+
+static usec_t life_wall(const struct clock *c)
+{
+	const struct life *l = CONTAINER_OF(c, struct life, clock);
+
+	return clock_wall(&l->w->clock) + l->skew;
+}
+
+/* ---- the three shells ---- */
+
+static usec_t shell_step(struct life *l)
+{
+	switch (l->role) {
+	case ROLE_SYNCER: return syncer_step(l->syncer);
+	case ROLE_OPERATOR: return operator_step(l->operator);
+	default: return scheduler_step(l->s);
+	}
+}
+
+static void shell_leading(struct life *l, bool leading)
+{
+	switch (l->role) {
+	case ROLE_SYNCER: syncer_leading(l->syncer, leading); break;
+	case ROLE_OPERATOR: operator_leading(l->operator, leading); break;
+	default: scheduler_leading(l->s, leading);
+	}
+}
+
+static void shell_free(struct life *l)
+{
+	scheduler_free(l->s);
+	syncer_free(l->syncer);
+	operator_free(l->operator);
 }
 
 /* ---- its loop ---- */
@@ -50,10 +91,11 @@ static void life_steps(struct world *w, struct ev *e)
 		l->steps_this_second = 0;
 	}
 	if (l->steps_this_second++ > STEPS_PER_SECOND_MAX) {
-		broken(w, "the scheduler is busy with nothing: more than %d steps in a second", STEPS_PER_SECOND_MAX);
+		broken(w, "the %s is busy with nothing: more than %d steps in a second", role_names[l->role],
+		       STEPS_PER_SECOND_MAX);
 		return;
 	}
-	next = scheduler_step(l->s);
+	next = shell_step(l);
 	if (next < l->step_at && next != USEC_NEVER) {
 		l->step_at = MAX_OF(next, w->now);
 		at(w, l->step_at, life_steps, l->serial, ++l->step_serial, NULL);
@@ -89,7 +131,7 @@ static void lead(struct world *w, struct life *l, bool leading)
 		l->leading_since = w->now;
 		w->counts.leaders++;
 	}
-	scheduler_leading(l->s, leading);
+	shell_leading(l, leading);
 }
 
 /* Tries for the lease, or renews it. */
@@ -101,9 +143,10 @@ static void elect(struct world *w, struct ev *e)
 		return;
 	in(w, RENEW_SPAN + span(w, 0, 500 * USEC_MSEC), elect, e->a, 0, NULL);
 	if (w->now >= l->partitioned_until && !fault_hits(w, FAULT_KUBE_FAIL, 100) &&
-	    (w->lease_holder == l->slot + 1 || w->now >= w->lease_until)) {
-		w->lease_holder = l->slot + 1; /* a process that was started again in its place has the same name */
-		w->lease_until = w->now + LEASE_SPAN;
+	    (w->lease_holder[l->role] == l->slot + 1 || w->now >= w->lease_until[l->role])) {
+		w->lease_holder[l->role] =
+		        l->slot + 1; /* a process that was started again in its place has the same name */
+		w->lease_until[l->role] = w->now + LEASE_SPAN;
 		l->gate.until = w->now + GATE_SPAN;
 		lead(w, l, true);
 	} else if (l->leading && w->now >= l->gate.until) {
@@ -111,10 +154,62 @@ static void elect(struct world *w, struct ev *e)
 	}
 }
 
+static struct scheduler *scheduler_born(struct life *l)
+{
+	struct world *w = l->w;
+
+	return scheduler_new(&(struct scheduler_options) {
+	        .kube = &l->kube,
+	        .slurm = &l->slurm,
+	        .clock = &l->clock,
+	        .wake = wake_life,
+	        .wake_arg = l,
+	        .rules = { .scheduler_name = SIM_SCHEDULER,
+	                   .kill_wait = 30 * USEC_SEC,
+	                   .on_cancel = w->on_cancel,
+	                   .gpu_resources = gpus,
+	                   .n_gpu_resources = 1 },
+	        .hook_program = "/usr/bin/sunk-hook",
+	        .hook_url = "http://scheduler:8090",
+	        .secret = SIM_SECRET,
+	        .secret_len = strlen(SIM_SECRET),
+	        .bell_host = "scheduler",
+	        .bell_port = 6,
+	        .poll_min = w->poll_min,
+	        .poll_max = 5 * USEC_SEC,
+	        .seed = w->seed + l->serial,
+	});
+}
+
+static struct syncer *syncer_born(struct life *l)
+{
+	return syncer_new(&(struct syncer_options) {
+	        .kube = &l->kube,
+	        .slurm = &l->slurm,
+	        .clock = &l->clock,
+	        .wake = wake_life,
+	        .wake_arg = l,
+	        .ns = SIM_SYSTEM_NS,
+	        .poll_min = 2 * l->w->poll_min,
+	        .poll_max = 10 * USEC_SEC,
+	        .metrics_interval = 10 * USEC_MINUTE, /* what is exported is not looked at here */
+	        .seed = l->w->seed + l->serial,
+	});
+}
+
+static struct operator* operator_born(struct life *l)
+{
+	return operator_new(&(struct operator_options) { .kube = &l->kube,
+	                                                 .clock = &l->clock,
+	                                                 .wake = wake_life,
+	                                                 .wake_arg = l,
+	                                                 .cluster = "sim",
+	                                                 .seed = l->w->seed + l->serial });
+}
+
 static void life_begins(struct world *w, struct ev *e)
 {
 	struct life *l;
-	struct scheduler_options o;
 
 	if (w->lives[e->a])
 		return;
@@ -123,33 +218,20 @@ static void life_begins(struct world *w, struct ev *e)
 	l->w = w;
 	l->serial = ++w->serial;
 	l->slot = (unsigned)e->a;
+	l->role = (enum role)(e->a / SLOTS);
+	l->clock = (struct clock) { life_mono, life_wall };
+	if (fault_on(w, FAULT_SKEW))
+		l->skew = span(w, 0, 10 * USEC_MINUTE) - 5 * USEC_MINUTE;
 	l->born = w->now;
 	l->step_at = USEC_NEVER;
 	kube_port_init(l);
 	slurm_port_init(l);
-	o = (struct scheduler_options) {
-		.kube = &l->kube,
-		.slurm = &l->slurm,
-		.clock = &w->clock,
-		.wake = wake_life,
-		.wake_arg = l,
-		.rules = { .scheduler_name = SIM_SCHEDULER,
-		           .kill_wait = 30 * USEC_SEC,
-		           .on_cancel = w->on_cancel,
-		           .gpu_resources = gpus,
-		           .n_gpu_resources = 1 },
-		.hook_program = "/usr/bin/sunk-hook",
-		.hook_url = "http://scheduler:8090",
-		.secret = SIM_SECRET,
-		.secret_len = strlen(SIM_SECRET),
-		.bell_host = "scheduler",
-		.bell_port = 6,
-		.poll_min = w->poll_min,
-		.poll_max = 5 * USEC_SEC,
-		.seed = w->seed + l->serial,
-	};
-	l->s = scheduler_new(&o);
-	say(w, "life %llu begins", (unsigned long long)l->serial);
+	switch (l->role) {
+	case ROLE_SYNCER: l->syncer = syncer_born(l); break;
+	case ROLE_OPERATOR: l->operator= operator_born(l); break;
+	default: l->s = scheduler_born(l);
+	}
+	say(w, "life %llu begins: %s", (unsigned long long)l->serial, role_names[l->role]);
 	in(w, span(w, USEC_MSEC, 500 * USEC_MSEC), elect, l->serial, 0, NULL);
 	life_wakes(l);
 }
@@ -178,7 +260,7 @@ void lives_bury(struct world *w)
 
 		if (!l || !l->dying)
 			continue;
-		scheduler_free(l->s);
+		shell_free(l);
 		hook_calls_of_dead_life(w, l->serial);
 		kube_life_ends(l);
 		w->lives[i] = NULL;
@@ -189,9 +271,11 @@ void lives_bury(struct world *w)
 
 void lives_init(struct world *w)
 {
-	in(w, 0, life_begins, 0, 0, NULL);
-	if (w->faults & (1u << FAULT_PARTITION))
-		in(w, span(w, 0, USEC_SEC), life_begins, 1, 0, NULL);
+	for (unsigned role = 0; role < (w->whole ? ROLES : 1u); role++) {
+		in(w, 0, life_begins, role * SLOTS, 0, NULL);
+		if (w->faults & (1u << FAULT_PARTITION))
+			in(w, span(w, 0, USEC_SEC), life_begins, role * SLOTS + 1, 0, NULL);
+	}
 }
 
 void lives_done(struct world *w)
@@ -202,7 +286,7 @@ void lives_done(struct world *w)
 		if (!l)
 			continue;
 		l->dying = true;
-		scheduler_free(l->s);
+		shell_free(l);
 		kube_life_ends(l);
 		free(l);
 		w->lives[i] = NULL;

@@ -16,7 +16,7 @@
 
 struct options {
 	int64_t seed, seeds, steps, nodes, pods, seconds;
-	bool trace, all;
+	bool trace, all, alone;
 	char *faults, *list;
 };
 
@@ -55,6 +55,9 @@ static void choose(struct world *w, const struct options *o)
 		w->faults = (1u << FAULTS) - 1;
 	else if (!str_eq(o->faults, "random"))
 		w->faults = faults_named(o->faults);
+	w->whole = !o->alone;
+	if (o->alone)
+		w->faults &= (1u << FAULT_NODESET) - 1;
 }
 
 static void run(struct world *w, const struct options *o, uint64_t seed, bool trace_all, bool trace_end)
@@ -74,6 +77,7 @@ static void run(struct world *w, const struct options *o, uint64_t seed, bool tr
 			say(w, "fault %s", fault_names[i]);
 	kube_init(w);
 	ctld_init(w);
+	cluster_init(w);
 	lives_init(w);
 	people_init(w);
 	while (n++ < (uint64_t)o->steps && world_step(w))
@@ -123,11 +127,15 @@ static void sum_up(const struct totals *t, double seconds)
 	       (double)t->virtual / (double)USEC_HOUR, (double)t->virtual / (double)USEC_SEC / seconds);
 	printf("%llu Pods, %llu placeholder jobs, %llu jobs of users, %llu bound, %llu finished, %llu deleted by the "
 	       "scheduler, %llu lost their job, "
-	       "%llu drains, %llu crashes, %llu leaderships\n",
+	       "%llu drains, %llu crashes, %llu leaderships\n"
+	       "%llu ordinary Pods, %llu evicted, %llu locks, %llu unlocks, %llu prologs gave up, %llu writes to "
+	       "Kubernetes\n",
 	       (unsigned long long)c->pods, (unsigned long long)c->jobs, (unsigned long long)c->foreign,
 	       (unsigned long long)c->binds, (unsigned long long)c->finished, (unsigned long long)c->deletes,
 	       (unsigned long long)c->lost, (unsigned long long)c->drains, (unsigned long long)c->crashes,
-	       (unsigned long long)c->leaders);
+	       (unsigned long long)c->leaders, (unsigned long long)c->plain, (unsigned long long)c->evicted,
+	       (unsigned long long)c->locks, (unsigned long long)c->unlocks, (unsigned long long)c->prolog_timeouts,
+	       (unsigned long long)c->writes);
 }
 
 static void tell_broken(const struct options *o, uint64_t seed)
@@ -137,8 +145,9 @@ static void tell_broken(const struct options *o, uint64_t seed)
 	run(&w, o, seed, false, true);
 	trace_print(&w);
 	printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps, w.why);
-	printf("replay: sunk-sim --seed %llu --steps %lld --nodes %lld --pods %lld --faults %s --trace\n",
-	       (unsigned long long)seed, (long long)o->steps, (long long)o->nodes, (long long)o->pods, o->faults);
+	printf("replay: sunk-sim --seed %llu --steps %lld --nodes %lld --pods %lld --faults %s%s --trace\n",
+	       (unsigned long long)seed, (long long)o->steps, (long long)o->nodes, (long long)o->pods, o->faults,
+	       o->alone ? " --alone" : "");
 	world_done(&w);
 }
 
@@ -158,7 +167,7 @@ static bool run_one(const struct options *o, uint64_t seed, struct totals *total
 	return !w.failed;
 }
 
-/* Lines of "SEED FAULTS what it found". */
+/* Lines of "SEED FAULTS what it found"; "alone:FAULTS" for the scheduler only. */
 static int run_list(struct options *o, struct totals *totals)
 {
 	FILE *f = fopen(o->list, "re");
@@ -175,7 +184,8 @@ static int run_list(struct options *o, struct totals *totals)
 		    2) /* NOLINT(cert-err34-c): a line that is none is skipped */
 			continue;
 		free(o->faults);
-		o->faults = mem_strdup(faults);
+		o->alone = str_starts(faults, "alone:");
+		o->faults = mem_strdup(o->alone ? faults + strlen("alone:") : faults);
 		r |= !run_one(o, seed, totals);
 	}
 	fclose(f);
@@ -215,6 +225,10 @@ int main(int argc, char **argv)
 		  .type = ARG_BOOL,
 		  .value = &o.all,
 		  .help = "Go on after a seed that broke; one line for each." },
+		{ .flag = "alone",
+		  .type = ARG_BOOL,
+		  .value = &o.alone,
+		  .help = "The scheduler only: no syncer, no operator, no locks." },
 		{ .flag = "trace", .type = ARG_BOOL, .value = &o.trace, .help = "Print everything that happens." },
 	};
 	struct totals totals = { 0 };

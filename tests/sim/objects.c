@@ -137,9 +137,24 @@ static struct container_status *pack_statuses(struct pack *p, const struct conta
 	return to;
 }
 
+static struct owner *pack_owners(struct pack *p, const struct owner *from, uint32_t n)
+{
+	struct owner *to = PACK_ARRAY(p, from, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct owner *t = to ? &to[i] : NULL;
+
+		PACK_TEXT(p, t, from[i], kind);
+		PACK_TEXT(p, t, from[i], name);
+		PACK_TEXT(p, t, from[i], uid);
+	}
+	return to;
+}
+
 static void pack_meta(struct pack *p, struct meta *to, const struct meta *from)
 {
 	struct pair *labels, *annotations;
+	struct owner *owners;
 
 	PACK_TEXT(p, to, *from, ns);
 	PACK_TEXT(p, to, *from, name);
@@ -147,7 +162,9 @@ static void pack_meta(struct pack *p, struct meta *to, const struct meta *from)
 	PACK_TEXT(p, to, *from, resource_version);
 	labels = pack_pairs(p, from->labels, from->n_labels);
 	annotations = pack_pairs(p, from->annotations, from->n_annotations);
+	owners = pack_owners(p, from->owners, from->n_owners);
 	if (to) {
+		to->owners = owners;
 		to->labels = labels;
 		to->annotations = annotations;
 	}
@@ -194,13 +211,16 @@ static void pack_knode(struct pack *p, const struct knode *from)
 	struct knode *to = pack_bytes(p, from, sizeof(*from));
 	struct taint *taints;
 	struct amount *allocatable;
+	struct condition *conditions;
 
 	pack_meta(p, to ? &to->meta : NULL, &from->meta);
 	taints = pack_taints(p, from->taints, from->n_taints);
+	conditions = pack_conditions(p, from->conditions, from->n_conditions);
 	allocatable = pack_amounts(p, from->allocatable, from->n_allocatable);
 	if (!to)
 		return;
 	to->taints = taints;
+	to->conditions = conditions;
 	to->allocatable = to->capacity = allocatable;
 }
 

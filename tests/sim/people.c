@@ -164,26 +164,40 @@ static void admin_drains(struct world *w)
 
 	if (!w->ctld.up)
 		return;
-	if (w->ctld.nodes[i].drained)
+	if (w->ctld.nodes[i].drained && !(w->whole && chance(w, 400)))
 		node_undrain(w, i);
 	else
-		node_drain(w, i, "ticket 17", true);
+		node_drain(w, i, w->whole && chance(w, 200) ? "check it (verify-undrain)" : "ticket 17", ROLES);
+}
+
+/* The Node without its "dedicated" taint, which is returned in place; what others put there stays. */
+static bool without_dedicated(struct knode *n, struct taint taints[8])
+{
+	uint32_t kept = 0;
+	bool had = false;
+
+	for (uint32_t t = 0; t < n->n_taints && kept < 7; t++) {
+		if (str_eq(n->taints[t].key, "dedicated"))
+			had = true;
+		else
+			taints[kept++] = n->taints[t];
+	}
+	n->taints = taints;
+	n->n_taints = kept;
+	return had;
 }
 
 static void admin_cordons(struct world *w)
 {
 	unsigned i = (unsigned)below(w, w->n_nodes);
 	struct knode n = *w->api.nodes[i].node;
-	struct taint taint = { .key = "dedicated", .value = "ml", .effect = EFFECT_NO_SCHEDULE };
+	struct taint taints[8];
 
 	if (chance(w, 500))
 		n.unschedulable = !n.unschedulable;
-	else if (n.n_taints)
-		n.n_taints = 0;
-	else {
-		n.taints = &taint;
-		n.n_taints = 1;
-	}
+	else if (!without_dedicated(&n, taints))
+		taints[n.n_taints++] =
+		        (struct taint) { .key = "dedicated", .value = "ml", .effect = EFFECT_NO_SCHEDULE };
 	say(w, "Node k%u: %s%s", i, n.unschedulable ? "cordoned" : "not cordoned", n.n_taints ? ", tainted" : "");
 	node_write(w, i, &n);
 }
@@ -240,7 +254,7 @@ static void kubelet_dies(struct world *w)
 
 static void leader_is_cut_off(struct world *w)
 {
-	struct life *l = life_leading(w);
+	struct life *l = life_leading(w, w->whole ? (enum role)below(w, ROLES) : ROLE_SCHEDULER);
 
 	if (!l || w->now < l->partitioned_until)
 		return;
@@ -251,7 +265,7 @@ static void leader_is_cut_off(struct world *w)
 
 static void crash(struct world *w)
 {
-	struct life *l = w->lives[below(w, LIVES)];
+	struct life *l = w->lives[below(w, w->whole ? LIVES : SLOTS)];
 
 	if (l)
 		life_dies(w, l);
@@ -277,7 +291,9 @@ static void gate_opens(struct world *w)
 	open_gate(w, any_pod(w, false));
 }
 
-/* fault FAULTS: always */
+#define FAULTS_WHOLE ((enum fault)(FAULTS + 1))
+
+/* fault FAULTS: always; FAULTS_WHOLE: always in a whole world */
 static const struct {
 	enum fault fault;
 	unsigned weight;
@@ -299,7 +315,16 @@ static const struct {
 	{ FAULT_CTLD_RESTART, 15, ctld_restarts },
 	{ FAULT_CTLD_AMNESIA, 8, ctld_forgets },
 	{ FAULT_NODE_FAIL, 20, some_node_fails },
+	{ FAULTS_WHOLE, 150, plain_create },
+	{ FAULTS_WHOLE, 30, plain_delete },
+	{ FAULT_NODESET, 20, nodeset_disturb },
+	{ FAULT_MEDDLE, 20, admin_meddles },
 };
+
+static bool acts_now(const struct world *w, enum fault f)
+{
+	return f == FAULTS || (f == FAULTS_WHOLE ? w->whole : fault_on(w, f));
+}
 
 static void somebody_acts(struct world *w, struct ev *e)
 {
@@ -309,11 +334,11 @@ static void somebody_acts(struct world *w, struct ev *e)
 	if (w->calm)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(acts); i++)
-		if (acts[i].fault == FAULTS || fault_on(w, acts[i].fault))
+		if (acts_now(w, acts[i].fault))
 			sum += acts[i].weight;
 	pick = (unsigned)below(w, sum);
 	for (size_t i = 0; i < ARRAY_LEN(acts); i++) {
-		if (acts[i].fault != FAULTS && !fault_on(w, acts[i].fault))
+		if (!acts_now(w, acts[i].fault))
 			continue;
 		if (pick < acts[i].weight) {
 			acts[i].act(w);
@@ -336,10 +361,10 @@ void people_calm(struct world *w)
 	w->calm = true;
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		struct knode n = *w->api.nodes[i].node;
+		struct taint taints[8];
 
-		if (n.unschedulable || n.n_taints) {
+		if (without_dedicated(&n, taints) || n.unschedulable) {
 			n.unschedulable = false;
-			n.n_taints = 0;
 			node_write(w, i, &n);
 		}
 		if (w->ctld.nodes[i].drained && w->ctld.nodes[i].foreign)
@@ -357,4 +382,5 @@ void people_calm(struct world *w)
 		if (k->run_for == USEC_NEVER && !k->pod->meta.deletion && chance(w, 500))
 			pod_delete(w, k, -1);
 	}
+	cluster_calm(w);
 }

@@ -13,6 +13,7 @@
 
 struct rpc {
 	uint64_t life;
+	enum role role; /* of that life */
 	struct slurm_request ask; /* its texts and structs are owned by this one */
 	struct job_spec spec;
 	struct job_change job_change;
@@ -59,6 +60,10 @@ static void rpc_free(struct rpc *c)
 	free((char *)c->job_change.excluded);
 	free((char *)c->node_change.reason);
 	free((char *)c->node_change.expect_reason);
+	free((char *)c->node_change.extra);
+	free((char *)c->node_change.comment);
+	free((char *)c->node_change.features);
+	free((char *)c->node_change.expect_extra);
 	free(c->r.block);
 	free(c);
 }
@@ -150,12 +155,23 @@ static void answer_states(struct world *w, struct rpc *c)
 	c->r.block = list;
 }
 
-static void fill_node(const struct world *w, unsigned i, struct snode *to, char *reason)
+static void pack_node(struct pack *p, struct snode *to, const struct world *w, unsigned i)
 {
 	const struct snode_state *n = &w->ctld.nodes[i];
-	uint32_t used = node_cpus_used(w, i);
+	uint32_t used = 0;
+	bool completing = false;
+	const char *reason = pack_text(p, *n->reason ? n->reason : NULL), *extra = pack_text(p, n->extra),
+	           *comment = pack_text(p, n->comment), *features = pack_text(p, n->features);
 
-	memcpy(reason, n->reason, sizeof(n->reason));
+	for (size_t k = 0; k < w->ctld.n_jobs; k++)
+		if (job_on_node(w->ctld.jobs[k]) && w->ctld.jobs[k]->node == (int)i) {
+			if (w->ctld.jobs[k]->flags & JOBF_COMPLETING)
+				completing = true;
+			else
+				used += w->ctld.jobs[k]->cpus;
+		}
+	if (!to)
+		return;
 	*to = (struct snode) { .name = n->name,
 		               .cpus = n->cpus,
 		               .cpus_alloc = used,
@@ -163,8 +179,11 @@ static void fill_node(const struct world *w, unsigned i, struct snode *to, char 
 		                        : used == 0      ? NODE_IDLE
 		                        : used < n->cpus ? NODE_MIXED
 		                                         : NODE_ALLOCATED,
-		               .flags = n->drained ? NODEF_DRAIN : 0,
-		               .reason = *reason ? reason : NULL,
+		               .flags = (n->drained ? NODEF_DRAIN : 0u) | (completing ? NODEF_COMPLETING : 0u),
+		               .reason = reason,
+		               .extra = extra,
+		               .comment = comment,
+		               .features = features,
 		               .reason_uid = n->reason_uid,
 		               .reason_set = n->reason_set };
 }
@@ -172,14 +191,20 @@ static void fill_node(const struct world *w, unsigned i, struct snode *to, char 
 static void answer_nodes(struct world *w, struct rpc *c, int only)
 {
 	uint32_t n = only < 0 ? w->n_nodes : 1;
-	struct snode *list = mem_alloc(n * (sizeof(*list) + sizeof(w->ctld.nodes[0].reason)));
-	char *reasons = (char *)&list[n];
+	struct pack p = { 0 };
 
-	for (uint32_t i = 0; i < n; i++)
-		fill_node(w, only < 0 ? i : (unsigned)only, &list[i], reasons + i * sizeof(w->ctld.nodes[0].reason));
+	for (int pass = 0; pass < 2; pass++) {
+		struct snode *list = pass ? (struct snode *)(void *)p.base : NULL;
+
+		p.used = n * sizeof(struct snode);
+		for (uint32_t i = 0; i < n; i++)
+			pack_node(&p, list ? &list[i] : NULL, w, only < 0 ? i : (unsigned)only);
+		if (!pass)
+			p = (struct pack) { .base = mem_alloc(p.used + 1) };
+	}
 	c->r.n = n;
-	c->r.nodes = list;
-	c->r.block = list;
+	c->r.nodes = (struct snode *)(void *)p.base;
+	c->r.block = p.base;
 }
 
 static void answer_conf(struct world *w, struct rpc *c)
@@ -226,6 +251,8 @@ static void do_change_job(struct world *w, struct rpc *c, struct sjob *j)
 
 static bool as_expected(const struct snode_state *n, const struct node_change *c)
 {
+	if (c->expect_extra_is && !str_eq(str_or(n->extra, ""), str_or(c->expect_extra, "")))
+		return false;
 	if (!c->expect)
 		return true;
 	if ((n->down && !c->expect_or_down) || n->drained != c->expect_drained)
@@ -234,21 +261,35 @@ static bool as_expected(const struct snode_state *n, const struct node_change *c
 	                       str_eq(n->reason, str_or(c->expect_reason, "")));
 }
 
+static void set_text(char **to, const char *text)
+{
+	free(*to);
+	*to = mem_strdup(text);
+}
+
 static void do_change_node(struct world *w, struct rpc *c, int i)
 {
 	const struct node_change *change = &c->node_change;
+	struct snode_state *n = &w->ctld.nodes[i];
 
-	if (!as_expected(&w->ctld.nodes[i], change)) {
+	if (!as_expected(n, change)) {
 		outcome(c, SLURM_CONFLICT, "the node is not as expected");
 		return;
 	}
-	check_node_change(w, &w->ctld.nodes[i], change);
-	if (change->what & NODE_CHANGE_DRAIN) {
-		node_drain(w, (unsigned)i, str_or(change->reason, ""), false);
+	check_node_change(w, c->role, n, change);
+	if (change->what & (NODE_CHANGE_DRAIN | NODE_CHANGE_REASON)) {
+		node_drain(w, (unsigned)i, str_or(change->reason, ""), c->role);
 		w->counts.drains++;
 	}
 	if (change->what & NODE_CHANGE_UNDRAIN)
 		node_undrain(w, (unsigned)i);
+	if (change->what & NODE_CHANGE_EXTRA)
+		set_text(&n->extra, change->extra);
+	if (change->what & NODE_CHANGE_COMMENT)
+		set_text(&n->comment, change->comment);
+	if (change->what & NODE_CHANGE_FEATURES)
+		set_text(&n->features, change->features);
+	w->ctld.changes++;
 }
 
 static void do_cancel(struct world *w, struct rpc *c, struct sjob *j)
@@ -270,6 +311,8 @@ static void serve(struct world *w, struct rpc *c)
 	c->r.as_of = (usec_t)w->ctld.changes + 1;
 	switch (c->ask.verb) {
 	case SLURM_LOAD_CONF: answer_conf(w, c); return;
+	case SLURM_LOAD_PARTITIONS:
+	case SLURM_LOAD_STATS: return; /* for metrics only: none, and no numbers */
 	case SLURM_LOAD_JOB_STATES: answer_states(w, c); return;
 	case SLURM_LOAD_JOBS: answer_jobs(w, c, NULL); return;
 	case SLURM_LOAD_NODES:
@@ -383,6 +426,10 @@ static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void 
 		c->node_change = *q->node_change;
 		c->node_change.reason = mem_strdup(q->node_change->reason);
 		c->node_change.expect_reason = mem_strdup(q->node_change->expect_reason);
+		c->node_change.extra = mem_strdup(q->node_change->extra);
+		c->node_change.comment = mem_strdup(q->node_change->comment);
+		c->node_change.features = mem_strdup(q->node_change->features);
+		c->node_change.expect_extra = mem_strdup(q->node_change->expect_extra);
 	}
 	return c;
 }
@@ -400,6 +447,7 @@ static void port_call(struct slurm_port *p, const struct slurm_request *request,
 		return;
 	}
 	c->life = l->serial;
+	c->role = l->role;
 	c->r.asked = w->now;
 	if (changes && !gate_open(&l->gate, w->now)) {
 		outcome(c, SLURM_NOT_LEADER, "not the leader");
@@ -416,6 +464,7 @@ static void port_call(struct slurm_port *p, const struct slurm_request *request,
 		takes = span(w, USEC_MSEC, USEC_SEC);
 		in(w, takes, rpc_answered, 0, 0, c);
 		late->life = l->serial;
+		late->role = l->role;
 		late->r.asked = w->now;
 		in(w, takes + span(w, 1, USEC_SEC), rpc_arrives, 1, 0, late);
 	} else {

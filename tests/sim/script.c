@@ -68,8 +68,20 @@ static void script_hears(struct world *w, struct ev *e)
 	script_run(w, j);
 }
 
+static void prolog_answer(struct world *w, struct ev *e)
+{
+	struct sjob *j = job_by_serial(w, e->a);
+
+	if (j)
+		prolog_hears(w, j, e->b, (int)(uintptr_t)e->p);
+}
+
 static void tell_script(struct world *w, const struct hook_call *c, int status, const char *json)
 {
+	if (c->task == TASKS) {
+		in(w, span(w, USEC_MSEC, 5 * USEC_MSEC), prolog_answer, c->job, c->serial, (void *)(uintptr_t)status);
+		return;
+	}
 	in(w, span(w, USEC_MSEC, 5 * USEC_MSEC), script_hears, c->job << 8 | c->task, pack_answer(status, json),
 	   (void *)(uintptr_t)c->serial);
 }
@@ -80,8 +92,8 @@ static void replied(void *arg, int status, const char *json)
 	struct world *w = c->w;
 
 	if (c->answered) {
-		broken(w, "the hook %s of job serial %llu was answered twice", tasks[c->task],
-		       (unsigned long long)c->job);
+		broken(w, "the hook %s of job serial %llu was answered twice",
+		       c->task == TASKS ? "pre-hook" : tasks[c->task], (unsigned long long)c->job);
 		return;
 	}
 	c->answered = true;
@@ -104,18 +116,31 @@ static void call_reaches(struct world *w, struct ev *e)
 
 	if (!c)
 		return;
-	for (unsigned i = 0, first = (unsigned)below(w, LIVES); i < LIVES && !l; i++)
-		l = w->lives[(first + i) % LIVES];
-	if (!j || !l || l->dying || fault_hits(w, FAULT_HOOK, 100)) {
+	for (unsigned i = 0, first = (unsigned)below(w, SLOTS); i < SLOTS && !l; i++)
+		l = w->lives[(c->task == TASKS ? ROLE_SYNCER * SLOTS : 0) + (first + i) % SLOTS];
+	if (!j || !l || l->dying || (c->task == TASKS && j->node < 0) || fault_hits(w, FAULT_HOOK, 100)) {
 		tell_script(w, c, PLAN_NO_ANSWER, NULL);
 		call_drop(w, c);
 		return;
 	}
 	c->life = l->serial;
 	c->sent = true;
-	ask = (struct hook_ask) {
-		.hook = hooks[c->task], .job_id = j->id, .run = c->run, .uid = j->uid, .token = j->token, .reply = replied, .arg = c
-	};
+	if (c->task == TASKS) {
+		j->prolog.asked = w->now;
+		syncer_hook(l->syncer, &(struct syncer_ask) { .hook = SYNCER_PRE_HOOK,
+		                                              .node = w->ctld.nodes[j->node].name,
+		                                              .strict = *j->uid,
+		                                              .reply = replied,
+		                                              .arg = c });
+		return;
+	}
+	ask = (struct hook_ask) { .hook = hooks[c->task],
+		                  .job_id = j->id,
+		                  .run = c->run,
+		                  .uid = j->uid,
+		                  .token = j->token,
+		                  .reply = replied,
+		                  .arg = c };
 	scheduler_hook(l->s, &ask);
 }
 
@@ -157,19 +182,28 @@ static void forget_answered(struct world *w)
 			call_drop(w, w->calls[i]);
 }
 
-static void call_start(struct world *w, struct sjob *j, enum plan_task t)
+struct hook_call *hook_call_new(struct world *w, struct sjob *j, enum plan_task t)
 {
 	struct hook_call *c = NEW(struct hook_call);
 
 	forget_answered(w);
-	*c = (struct hook_call) { .w = w, .serial = ++w->serial, .job = j->serial, .run = j->script->restarts, .task = t };
+	*c = (struct hook_call) {
+		.w = w, .serial = ++w->serial, .job = j->serial, .run = j->script ? j->script->restarts : 0, .task = t
+	};
 	if (w->n_calls == w->size_calls) {
 		w->size_calls = w->size_calls ? 2 * w->size_calls : 64;
 		w->calls = mem_realloc_n(w->calls, w->size_calls, sizeof(*w->calls));
 	}
 	w->calls[w->n_calls++] = c;
-	j->script->calls[t] = c->serial;
 	in(w, span(w, USEC_MSEC, 5 * USEC_MSEC), call_reaches, c->serial, 0, NULL);
+	return c;
+}
+
+static void call_start(struct world *w, struct sjob *j, enum plan_task t)
+{
+	struct hook_call *c = hook_call_new(w, j, t);
+
+	j->script->calls[t] = c->serial;
 	in(w, t == TASK_WAIT || t == TASK_TERMINATE ? PARKED_MAX : SHORT_MAX, call_times_out, c->serial, 0, NULL);
 }
 

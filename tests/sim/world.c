@@ -30,6 +30,10 @@ const char *const fault_names[FAULTS] = {
 	[FAULT_CORDON] = "cordon",
 	[FAULT_EDIT] = "edit",
 	[FAULT_FORCE] = "force",
+	[FAULT_NODESET] = "nodeset",
+	[FAULT_MEDDLE] = "meddle",
+	[FAULT_SKEW] = "skew",
+	[FAULT_LATE] = "late",
 };
 
 static usec_t world_mono(const struct clock *c)

@@ -9,9 +9,12 @@
  *   ctld.c     a model Slurm: jobs, nodes, scheduling, ends of all kinds
  *   rpc.c      what a shell sees of that Slurm: requests and answers, late, lost, refused
  *   script.c   placeholder scripts: hook/plan.h decides, as in the real one
- *   life.c     processes of the scheduler: born, leading, crashed
+ *   prolog.c   prologs and epilogs, and their calls to the syncer
+ *   cluster.c  the rest of Kubernetes: ordinary Pods, their scheduler, eviction by taints, NodeSet Pods
+ *   life.c     processes of scheduler, syncer and operator: born, leading, crashed
  *   people.c   users and administrators, and everything that breaks
  *   check.c    what must hold
+ *   locks.c    what must hold of locks and drains
  *   main.c     sunk-sim
  */
 #pragma once
@@ -26,10 +29,12 @@
 #include "model/knode.h"
 #include "model/pod.h"
 #include "model/slurm.h"
+#include "operator/operator.h"
 #include "port/gate.h"
 #include "port/kube.h"
 #include "port/slurm.h"
 #include "scheduler/scheduler.h"
+#include "syncer/syncer.h"
 
 #define TRACE_LINES 300
 #define TRACE_LINE_MAX 240
@@ -67,6 +72,11 @@ enum fault {
 	FAULT_CORDON,        /* and taints */
 	FAULT_EDIT,          /* users change Pods */
 	FAULT_FORCE,         /* users delete Pods without asking the kubelet */
+	/* only in a world with syncer and operator */
+	FAULT_NODESET,       /* NodeSet Pods are not ready, or deleted and made again */
+	FAULT_MEDDLE,        /* people take locks off Nodes and edit what we wrote */
+	FAULT_SKEW,          /* clocks differ by minutes */
+	FAULT_LATE,          /* requests of syncer and operator arrive up to a minute late, when another one leads */
 	FAULTS,
 };
 extern const char *const fault_names[FAULTS];
@@ -104,6 +114,9 @@ struct kpod { /* a Pod as it really is, with what its kubelet knows */
 	usec_t stop_for;
 	int exit_code;
 	uint32_t cpus;
+	bool plain;    /* of the default scheduler */
+	int nodeset;   /* 1 + the number of the node whose slurmd it is, 0 = none */
+	usec_t bound; /* when; true time */
 	/* for the checks */
 	bool disturbed; /* Slurm, or someone in Slurm, ended, stopped or lost its job */
 	bool cancelled; /* someone did so by scancel or a time limit */
@@ -117,6 +130,9 @@ struct knode_state {
 	const struct knode *node;
 	bool kubelet_dead, gone_dark; /* gone_dark: the whole machine */
 	usec_t dead_until;
+	usec_t locked_since; /* the taint was put on */
+	usec_t meddled; /* when a person last touched its lock; 0 = never */
+	usec_t idle_locked; /* for how long it was locked for nobody, while everything worked */
 };
 
 struct api {
@@ -156,13 +172,26 @@ struct sjob {
 	int exit_code;
 	usec_t extra_jobs; /* for how long it was one too many */
 	usec_t orphan;
+	bool was_suspended;
+	bool procs; /* its user's processes are on the node, whatever slurmctld knows */
+	struct { /* sunk-hook prolog */
+		usec_t began, asked;
+		uint64_t call;
+		unsigned tries;
+		bool passed, gave_up;
+	} prolog;
 };
 
 struct snode_state {
 	char name[16];
 	uint32_t cpus;
 	bool drained, down, foreign; /* foreign: the drain is somebody's, not ours */
-	char reason[64];
+	bool slurmd_away, loss_to_come; /* its Pod is gone; slurmctld has not noticed yet */
+	int drained_by; /* enum role; ROLES = somebody */
+	char *extra, *comment, *features;
+	usec_t unlike; /* for how long its drain was not as Kubernetes wants it, while everything worked */
+	usec_t drained_at, verified; /* true time */
+	char reason[128];
 	uint32_t reason_uid;
 	usec_t reason_set;
 };
@@ -180,22 +209,31 @@ struct ctld {
 
 /* ---- processes ---- */
 
+enum role { ROLE_SCHEDULER, ROLE_SYNCER, ROLE_OPERATOR, ROLES };
+
 struct stream { /* a watch */
 	struct store *store;
 	enum kube_kind kind;
+	const char *ns, *label; /* only those; NULL = all */
 	uint64_t epoch; /* what was sent under another does not arrive */
 	usec_t last;    /* news arrive in order: not before this */
 	bool broken, watched;
 };
 
-#define LIVES 2
+#define SLOTS 2 /* of each role: one that leads, one that stands by */
+#define LIVES (ROLES * SLOTS)
 struct life {
 	struct kube_port kube;
 	struct slurm_port slurm;
+	struct clock clock;
+	usec_t skew;
 	struct world *w;
 	uint64_t serial;
-	unsigned slot;
-	struct scheduler *s;
+	unsigned slot; /* in the world's lives */
+	enum role role;
+	struct scheduler *s; /* one of the three */
+	struct syncer *syncer;
+	struct operator* operator;
 	struct stream streams[2];
 	struct gate gate;
 	usec_t born, renewed, partitioned_until, leading_since;
@@ -212,7 +250,7 @@ struct hook_call {
 	struct world *w;
 	uint64_t serial, job, life;
 	uint32_t run;
-	enum plan_task task;
+	enum plan_task task; /* TASKS: a prolog's pre-hook */
 	bool sent, answered;
 };
 
@@ -223,6 +261,7 @@ struct world {
 	struct rng rng, faults_rng;
 	uint32_t faults; /* bits of enum fault */
 	bool calm, trace, failed;
+	bool whole; /* syncer and operator live here too */
 	bool trace_end; /* keep the last lines only, for whoever prints them */
 	char (*lines)[TRACE_LINE_MAX];
 	size_t n_lines;
@@ -240,13 +279,15 @@ struct world {
 	struct api api;
 	struct ctld ctld;
 	struct life *lives[LIVES];
-	uint64_t lease_holder;
-	usec_t lease_until;
+	uint64_t lease_holder[ROLES];
+	usec_t lease_until[ROLES];
 	struct hook_call **calls;
 	size_t n_calls, size_calls;
 	usec_t restful_since, checked_at;
+	bool look_at_locks; /* something changed that the checks of locks.c look at */
 	struct counts {
 		uint64_t pods, jobs, binds, deletes, crashes, leaders, lost, drains, finished, foreign;
+		uint64_t plain, evicted, locks, unlocks, prolog_timeouts, writes, vain_writes;
 	} counts;
 };
 
@@ -298,6 +339,35 @@ void kubelet_returns(struct world *w, unsigned node);
 int kube_node_number(const struct world *w, const char *name); /* -1 = none */
 bool pod_ended(const struct pod *p);
 void streams_break(struct world *w, struct life *l);
+const char *pod_note(const struct kpod *k, const char *key); /* an annotation */
+void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c);
+bool node_locked(const struct world *w, unsigned node); /* has the taint */
+
+/* cluster.c */
+void cluster_init(struct world *w);
+void cluster_calm(struct world *w);
+struct kpod *nodeset_pod(struct world *w, unsigned node);
+bool pod_tolerates(const struct pod *p, const struct taint *t, const struct toleration **ret_by);
+bool pod_tolerates_node(const struct pod *p, const struct knode *n);
+void taints_look(struct world *w, unsigned node); /* NoExecute: who must go */
+void plain_create(struct world *w);
+void plain_delete(struct world *w);
+void nodeset_made(struct world *w, struct kpod *k); /* its containers run */
+void nodeset_ended(struct world *w, struct kpod *k);
+void nodeset_gone(struct world *w, unsigned node, bool ran);
+void nodeset_disturb(struct world *w);
+void admin_meddles(struct world *w);
+
+/* prolog.c */
+void prolog_start(struct world *w, struct sjob *j);
+void prolog_hears(struct world *w, struct sjob *j, uint64_t call, int status);
+void epilog_start(struct world *w, struct sjob *j);
+
+/* locks.c */
+void locks_check(struct world *w);
+void locks_time_passes(struct world *w, usec_t passed);
+void locks_check_start(struct world *w, const struct sjob *j);
+bool locks_at_rest(struct world *w, char *why, size_t size);
 
 /* ctld.c */
 void ctld_init(struct world *w);
@@ -314,11 +384,15 @@ void job_suspend(struct world *w, struct sjob *j);
 void job_resume(struct world *w, struct sjob *j);
 void ctld_stop(struct world *w, usec_t span, bool amnesia);
 void node_fails(struct world *w, unsigned i, bool machine, usec_t span);
-void node_drain(struct world *w, unsigned i, const char *reason, bool foreign);
+void node_drain(struct world *w, unsigned i, const char *reason, int by); /* enum role; ROLES: somebody */
 void node_undrain(struct world *w, unsigned i);
 uint32_t node_cpus_used(const struct world *w, unsigned i);
 int slurm_node_number(const struct world *w, const char *name);
 void ctld_ring(struct world *w);
+void job_prolog_passed(struct world *w, struct sjob *j, usec_t after);
+void job_prolog_fails(struct world *w, struct sjob *j, const char *reason);
+void slurmd_gone(struct world *w, unsigned node); /* with everything that ran in its container */
+void slurmd_back(struct world *w, unsigned node);
 
 /* rpc.c */
 void slurm_port_init(struct life *l);
@@ -328,6 +402,7 @@ void script_start(struct world *w, struct sjob *j);
 void script_run(struct world *w, struct sjob *j);
 void script_kill(struct world *w, struct sjob *j);
 void hook_calls_of_dead_life(struct world *w, uint64_t life);
+struct hook_call *hook_call_new(struct world *w, struct sjob *j, enum plan_task t);
 void hook_calls_done(struct world *w);
 
 /* life.c */
@@ -337,7 +412,7 @@ struct life *life_get(struct world *w, uint64_t serial);
 void life_dies(struct world *w, struct life *l);
 void life_wakes(struct life *l);
 bool life_effect(struct life *l); /* before every effect: false when the process dies right here */
-struct life *life_leading(struct world *w);
+struct life *life_leading(struct world *w, enum role role);
 void lives_bury(struct world *w);
 
 /* people.c */
@@ -351,6 +426,6 @@ void check_bind(struct world *w, const struct kpod *k, const char *node);
 void check_remove(struct world *w, const struct kpod *k);
 void check_cancel(struct world *w, const struct sjob *j);
 void check_script_left(struct world *w, const struct sjob *j);
-void check_node_change(struct world *w, const struct snode_state *n, const struct node_change *c);
+void check_node_change(struct world *w, enum role role, const struct snode_state *n, const struct node_change *c);
 bool world_healthy(struct world *w);
 bool world_at_rest(struct world *w, char *why, size_t size);

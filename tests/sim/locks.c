@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What must hold of locks and drains, seen from outside: where a job's processes run, the Node is locked and nothing runs that does
+ * not tolerate it; nobody is locked out for nothing; Slurm's drains follow Kubernetes and the other way round.
+ */
+#include "tests/sim/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "policy/drain.h"
+#include "policy/lock.h"
+#include "policy/mirror.h"
+#include "policy/nodeset.h"
+
+#define MEDDLED_MAX (2 * USEC_MINUTE) /* who takes a lock off is answered for this long */
+#define IDLE_LOCKED_MAX (2 * USEC_MINUTE) /* a request may be under way for one */
+#define UNLIKE_MAX (3 * USEC_MINUTE)
+
+/* One that runs there, as far as Slurm can know. Not one that was suspended: Slurm calls its node idle meanwhile, which takes the lock
+ * away, and resuming runs no prolog. That is open. */
+static const struct sjob *runs_on(const struct world *w, unsigned node)
+{
+	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
+		const struct sjob *j = w->ctld.jobs[i];
+
+		if (j->procs && !j->forgotten && !j->was_suspended && j->node == (int)node && job_on_node(j))
+			return j;
+	}
+	return NULL;
+}
+
+static bool meddled(const struct world *w, unsigned node)
+{
+	return w->api.nodes[node].meddled && w->now - w->api.nodes[node].meddled < MEDDLED_MAX;
+}
+
+/* One that tolerates the lock for some seconds may come to a locked node, as Kubernetes sees it; but not have been there before. */
+static bool stays(const struct world *w, const struct kpod *k, unsigned node)
+{
+	struct taint lock = { .key = TAINT_LOCK, .value = LOCK_TAINT_VALUE, .effect = EFFECT_NO_EXECUTE };
+	const struct toleration *by = NULL;
+
+	return pod_tolerates(k->pod, &lock, &by) && (!by->has_seconds || k->bound > w->api.nodes[node].locked_since);
+}
+
+static bool runs_plain(const struct world *w, const struct kpod *k, unsigned node)
+{
+	return k->plain && k->containers == CONTAINERS_RUN && kube_node_number(w, k->pod->node_name) == (int)node;
+}
+
+void locks_check(struct world *w)
+{
+	w->look_at_locks = false;
+	for (unsigned i = 0; i < w->n_nodes; i++) {
+		const struct sjob *j = runs_on(w, i);
+
+		if (!j || w->ctld.nodes[i].down || meddled(w, i))
+			continue;
+		if (!node_locked(w, i))
+			broken(w, "job %u runs on n%u, which is not locked", j->id, i);
+		for (size_t p = 0; p < w->api.n_pods; p++)
+			if (runs_plain(w, w->api.pods[p], i) && !stays(w, w->api.pods[p], i))
+				broken(w, "job %u runs on n%u beside Pod %s, which does not tolerate it", j->id, i,
+				       w->api.pods[p]->pod->meta.name);
+	}
+}
+
+/* When the first process of a placeholder starts: what tolerates the lock but was there before it is gone, too. */
+void locks_check_start(struct world *w, const struct sjob *j)
+{
+	unsigned node = (unsigned)j->node;
+
+	if (!*j->uid || meddled(w, node))
+		return;
+	for (size_t p = 0; p < w->api.n_pods; p++) {
+		const struct kpod *k = w->api.pods[p];
+
+		if (runs_plain(w, k, node) && k->bound < w->api.nodes[node].locked_since)
+			broken(w, "placeholder %u starts on n%u beside Pod %s, which Slurm does not account for", j->id,
+			       node, k->pod->meta.name);
+	}
+}
+
+/* ---- in time ---- */
+
+static bool wanted_by_slurm(const struct world *w, unsigned node)
+{
+	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
+		const struct sjob *j = w->ctld.jobs[i];
+
+		if (j->node == (int)node && !j->forgotten && job_on_node(j))
+			return true;
+	}
+	return false;
+}
+
+static void check_idle_lock(struct world *w, unsigned i, usec_t passed)
+{
+	struct knode_state *n = &w->api.nodes[i];
+
+	n->idle_locked = node_locked(w, i) && !wanted_by_slurm(w, i) ? n->idle_locked + passed : 0;
+	if (n->idle_locked > IDLE_LOCKED_MAX)
+		broken(w, "k%u is locked, and nothing runs on n%u", i, i);
+}
+
+static bool drain_is_wanted(struct world *w, unsigned i)
+{
+	const struct kpod *k = nodeset_pod(w, i);
+
+	return !k || k->pod->meta.deletion || !pod_is_ready(k->pod) || w->api.nodes[i].node->unschedulable;
+}
+
+static void check_drain(struct world *w, unsigned i, usec_t passed)
+{
+	struct snode_state *n = &w->ctld.nodes[i];
+	bool ours = n->drained && n->drained_by == ROLE_SYNCER, wanted = drain_is_wanted(w, i);
+
+	n->unlike = !n->down && (wanted ? !n->drained : ours) ? n->unlike + passed : 0;
+	if (n->unlike > UNLIKE_MAX)
+		broken(w,
+		       wanted ? "n%u is not drained, though its Pod is not as it should be"
+		              : "n%u is still drained: %s",
+		       i, n->reason);
+}
+
+void locks_time_passes(struct world *w, usec_t passed)
+{
+	for (unsigned i = 0; i < w->n_nodes; i++) {
+		check_idle_lock(w, i, passed);
+		check_drain(w, i, passed);
+	}
+}
+
+/* ---- rest ---- */
+
+static bool condition_is(const struct condition *list, uint32_t n, const char *type, bool want)
+{
+	const struct condition *c = condition_get(list, n, type);
+
+	return c && c->status == (want ? COND_TRUE : COND_FALSE);
+}
+
+static const char *node_unrest(struct world *w, unsigned i)
+{
+	const struct kpod *k = nodeset_pod(w, i);
+	const struct knode *n = w->api.nodes[i].node;
+	bool busy = wanted_by_slurm(w, i);
+
+	if (!k || k->pod->meta.deletion || !pod_is_ready(k->pod))
+		return "its Pod is not there, or not ready";
+	if (w->ctld.nodes[i].down)
+		return "it is down";
+	if (!busy && node_locked(w, i))
+		return "it is locked, and runs nothing";
+	if (runs_on(w, i) && (!node_locked(w, i) || !pod_note(k, LOCK_REQUEST_ANNOTATION)))
+		return "it is not locked, and runs something";
+	if (!busy && (pod_note(k, LOCK_REQUEST_ANNOTATION) || pod_note(k, LOCK_ANNOTATION)))
+		return "its Pod asks for a lock, and it runs nothing";
+	if (!condition_is(k->pod->conditions, k->pod->n_conditions, CONDITION_RUNNING, busy) ||
+	    !condition_is(n->conditions, n->n_conditions, CONDITION_RUNNING, busy))
+		return busy ? "it does not say that it runs something" : "it does not say that it runs nothing";
+	if (!condition_is(k->pod->conditions, k->pod->n_conditions, CONDITION_DRAIN, w->ctld.nodes[i].drained) ||
+	    !condition_is(n->conditions, n->n_conditions, CONDITION_DRAIN, w->ctld.nodes[i].drained))
+		return "it does not tell of its drain";
+	if (!!pod_note(k, ANNOTATION_CORDON) != n->unschedulable)
+		return "its Pod does not tell of the cordon";
+	if (!str_eq(w->ctld.nodes[i].comment, n->meta.name))
+		return "Slurm does not know its Kubernetes Node";
+	return NULL;
+}
+
+bool locks_at_rest(struct world *w, char *text, size_t size)
+{
+	for (size_t i = 0; i < w->ctld.n_jobs; i++)
+		if (w->ctld.jobs[i]->in_prolog && !w->ctld.jobs[i]->forgotten) {
+			snprintf(text, size, "job %u is in its prolog", w->ctld.jobs[i]->id);
+			return false;
+		}
+	for (unsigned i = 0; i < w->n_nodes; i++) {
+		const char *why = node_unrest(w, i);
+
+		if (why) {
+			snprintf(text, size, "node n%u: %s", i, why);
+			return false;
+		}
+	}
+	return true;
+}
