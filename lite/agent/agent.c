@@ -393,7 +393,7 @@ int agent_main(int argc, char **argv)
 		  .type = ARG_STRING,
 		  .value = &s.labels,
 		  .unit = "K=V,...",
-		  .help = "More labels of each node." },
+		  .help = "More labels of each node; % in a value is the number at the end of its name." },
 		{ .flag = "ip-base",
 		  .type = ARG_STRING,
 		  .value = &s.ip_base,

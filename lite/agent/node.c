@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lite/agent/node.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,19 @@ int64_t agent_node_allocatable(const struct agent_node *n, const char *resource)
 	return n->spec.gpus && str_eq(resource, n->spec.gpu_resource) ? n->spec.gpus * 1000 : 0;
 }
 
+/* "%" in a label's value is the number at the end of the node's name. */
+static void put_label(const struct agent_node *n, struct patch *p, const char *label)
+{
+	_cleanup_free_ char *key = mem_strndup(label, strcspn(label, "=")), *value = NULL;
+	const char *text = label[strlen(key)] ? label + strlen(key) + 1 : "", *number = n->spec.name + strlen(n->spec.name);
+	size_t before = strcspn(text, "%");
+
+	while (number > n->spec.name && isdigit((unsigned char)number[-1]))
+		number--;
+	value = text[before] ? str_printf("%.*s%s%s", (int)before, text, number, text + before + 1) : mem_strdup(text);
+	patch_str(p, value, PATH(LABELS, key));
+}
+
 static void put_labels(const struct agent_node *n, struct patch *p)
 {
 	patch_str(p, n->spec.name, PATH(LABELS, "kubernetes.io/hostname"));
@@ -62,11 +76,10 @@ static void put_labels(const struct agent_node *n, struct patch *p)
 	patch_str(p, "amd64", PATH(LABELS, "kubernetes.io/arch"));
 	if (!str_empty(n->spec.gpu_model))
 		patch_str(p, n->spec.gpu_model, PATH(LABELS, "gpu.nvidia.com/model"));
-	for (const char *const *label = n->spec.labels; label && *label; label++) {
-		_cleanup_free_ char *key = mem_strndup(*label, strcspn(*label, "="));
-
-		patch_str(p, (*label)[strlen(key)] ? *label + strlen(key) + 1 : "", PATH(LABELS, key));
-	}
+	if (n->spec.hollow)
+		patch_str(p, "true", PATH(LABELS, "sunk-lite/hollow"));
+	for (const char *const *label = n->spec.labels; label && *label; label++)
+		put_label(n, p, *label);
 }
 
 static void put_condition(struct patch *p, const char *type, const char *status, const char *reason,

@@ -420,6 +420,7 @@ static const struct json_field nodeset_spec_fields[] = {
 	JSON_PRESENT("replicas", struct nodeset, has_replicas),
 	JSON_INT32("overProvision", struct nodeset, over_provision),
 	JSON_STR("namePrefix", struct nodeset, name_prefix),
+	JSON_STR("nameLabel", struct nodeset, name_label),
 	JSON_STRS("features", struct nodeset, features, n_features),
 	JSON_STRS("featureLabels", struct nodeset, feature_labels, n_feature_labels),
 	JSON_INSIDE("updateStrategy", update_type),

@@ -22,6 +22,7 @@ struct nodeset {
 	bool has_replicas; /* else one on every Node that fits */
 	int32_t over_provision;
 	const char *name_prefix; /* NULL = the NodeSet's name */
+	const char *name_label;  /* key of a Node's label that has the name; NULL = none */
 	struct pod select;       /* the set's own nodeSelector, affinity and tolerations; nothing else */
 	struct pod shape;        /* the template's spec; its metadata is not kept */
 	const char *template_json;

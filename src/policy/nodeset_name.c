@@ -66,15 +66,19 @@ static void add_host_name(char *name, size_t size, const char *from)
 	name[n] = 0;
 }
 
-void nodeset_pod_name(const char *prefix, const struct knode *node, bool again, char name[NODESET_POD_NAME_MAX])
+void nodeset_pod_name(const struct nodeset *set, const struct knode *node, bool again, char name[NODESET_POD_NAME_MAX])
 {
+	const char *given = set->name_label ? pair_get(node->meta.labels, node->meta.n_labels, set->name_label) : NULL;
 	unsigned char octets[4];
 	uint64_t hash = fnv(node->meta.name);
 	size_t n;
 
-	snprintf(name, NODESET_POD_NAME_MAX, "%.40s-", prefix);
+	snprintf(name, NODESET_POD_NAME_MAX, "%.40s-", nodeset_prefix(set));
 	n = strlen(name);
-	if (find_ipv4(node, octets)) {
+	if (!str_empty(given)) {
+		name[0] = 0;
+		add_host_name(name, NODESET_POD_NAME_MAX - 5, given);
+	} else if (find_ipv4(node, octets)) {
 		snprintf(name + n, NODESET_POD_NAME_MAX - n, "%03u-%03u", octets[2], octets[3]);
 	} else if (n + strlen(node->meta.name) < NODESET_POD_NAME_MAX - 5) {
 		add_host_name(name, NODESET_POD_NAME_MAX, node->meta.name);

@@ -340,14 +340,14 @@ static bool is_taken(const struct plan *p, const char *name)
 
 static void make(struct plan *p, size_t node)
 {
-	const char *prefix = nodeset_prefix(p->v->set);
+	const struct nodeset *set = p->v->set;
 	const struct knode *n = p->v->nodes[node].node;
 	char name[NODESET_POD_NAME_MAX];
 	struct nodeset_step *s;
 
-	nodeset_pod_name(prefix, n, false, name);
+	nodeset_pod_name(set, n, false, name);
 	if (is_taken(p, name))
-		nodeset_pod_name(prefix, n, true, name);
+		nodeset_pod_name(set, n, true, name);
 	if (is_taken(p, name)) {
 		p->o->n_nameless++;
 		return;

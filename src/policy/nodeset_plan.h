@@ -78,7 +78,8 @@ const char *nodeset_prefix(const struct nodeset *set);
 void nodeset_revision(const struct nodeset *set, char revision[REVISION_MAX]);
 /* The Node that a Pod is on, or pinned to; NULL when none. */
 const char *nodeset_pod_node(const struct pod *pod);
-/* PREFIX-012-002 for 10.174.12.2; without an IPv4 address PREFIX-NODENAME. `again`: that name is taken, another one. */
-void nodeset_pod_name(const char *prefix, const struct knode *node, bool again, char name[NODESET_POD_NAME_MAX]);
+/* What the Node's label says, where the set has a nameLabel and the Node that label; else PREFIX-012-002 for 10.174.12.2; without an
+ * IPv4 address PREFIX-NODENAME. `again`: that name is taken, another one. */
+void nodeset_pod_name(const struct nodeset *set, const struct knode *node, bool again, char name[NODESET_POD_NAME_MAX]);
 /* How many of `desired` an update may take away, at least 1. text as in struct nodeset. */
 int32_t nodeset_max_unavailable(const char *text, int32_t desired);

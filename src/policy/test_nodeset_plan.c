@@ -81,7 +81,7 @@ static struct world *world(size_t n_nodes, size_t n_pods)
 		w->view_nodes[i].node = &w->nodes[i];
 	}
 	for (size_t i = 0; i < n_pods; i++) {
-		nodeset_pod_name("main", &w->nodes[i], false, w->pod_names[i]);
+		nodeset_pod_name(&w->set, &w->nodes[i], false, w->pod_names[i]);
 		w->labels[i][0] = (struct pair) { LABEL_NODESET, "main" };
 		w->labels[i][1] = (struct pair) { LABEL_REVISION, w->revision };
 		w->owners[i] = (struct owner) { "NodeSet", "main", "u-set", true };
@@ -194,21 +194,36 @@ static void test_names(void **state)
 {
 	struct address v4 = { "InternalIP", "10.174.12.2" }, v6 = { "InternalIP", "fd00::2" };
 	struct knode node = { .meta = { .name = "Rack-7.example" }, .addresses = &v4, .n_addresses = 1 };
+	struct nodeset set = { .name_prefix = "gpu" };
+	struct pair label = { "site/name", "Node_07" };
 	char name[NODESET_POD_NAME_MAX], longer[200];
 
 	(void)state;
-	nodeset_pod_name("gpu", &node, false, name);
+	nodeset_pod_name(&set, &node, false, name);
 	assert_string_equal(name, "gpu-012-002");
-	nodeset_pod_name("gpu", &node, true, name);
+	nodeset_pod_name(&set, &node, true, name);
 	assert_int_equal(strlen(name), strlen("gpu-012-002-abcd"));
 	node.addresses = &v6;
-	nodeset_pod_name("gpu", &node, false, name);
+	nodeset_pod_name(&set, &node, false, name);
 	assert_string_equal(name, "gpu-rack-7-example");
 	memset(longer, 'n', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = 0;
 	node.meta.name = longer;
-	nodeset_pod_name("gpu", &node, false, name);
+	nodeset_pod_name(&set, &node, false, name);
 	assert_int_equal(strlen(name), strlen("gpu-") + 16);
+	set.name_label = "site/name"; /* the Node has no such label */
+	nodeset_pod_name(&set, &node, false, name);
+	assert_int_equal(strlen(name), strlen("gpu-") + 16);
+	node.meta.labels = &label;
+	node.meta.n_labels = 1;
+	nodeset_pod_name(&set, &node, false, name);
+	assert_string_equal(name, "node-07");
+	nodeset_pod_name(&set, &node, true, name);
+	assert_int_equal(strlen(name), strlen("node-07-abcd"));
+	longer[63] = 0; /* as long as a label may be */
+	label.value = longer;
+	nodeset_pod_name(&set, &node, true, name);
+	assert_int_equal(strlen(name), NODESET_POD_NAME_MAX - 1);
 }
 
 static bool all_names(void *arg, const char *name)
@@ -227,7 +242,7 @@ static void test_a_name_clash_gives_another_name_or_is_said(void **state)
 	(void)state;
 	w->addresses[1].address = "10.2.0.0"; /* ends as k0's does */
 	assert_string_equal(plan(w), str_starts(plan(w), "create main-000-000; create main-000-000-") ? plan(w) : "");
-	nodeset_pod_name("main", &w->nodes[1], true, other);
+	nodeset_pod_name(&w->set, &w->nodes[1], true, other);
 	assert_string_equal(w->steps[1].name, other);
 	w->v.name_taken = all_names;
 	assert_string_equal(plan(w), "");

@@ -193,8 +193,10 @@ def test_a_killed_daemon_in_the_middle_of_a_lock_loses_nothing(world, space):
 
 def test_a_killed_daemon_in_the_middle_of_an_unlock_loses_nothing(world, space):
     for part in ("syncer", "operator"):
-        job = space.sbatch("sleep 1", "-w", "n1", *MEM)
-        world.until("it is locked", lambda: lock(world, "k1") == "locked")
+        begun = world.dir / f"begun-{part}"
+        job = space.sbatch(f"touch {begun}; sleep 1", "-w", "n1", *MEM)
+        world.until("it runs", begun.exists)  # its prolog needs nobody any more
+        assert lock(world, "k1") == "locked"
         kill(world, part)
         world.until("the job is over", lambda j=job: world.job_state(j) == "COMPLETED")
         start(world, part)
