@@ -16,6 +16,7 @@
 #define RETRY_BASE (100 * USEC_MSEC)
 #define RETRY_MAX (30 * USEC_SEC)
 #define LOOK_AGAIN (30 * USEC_SEC) /* for what only time changes */
+#define TROUBLE_TELL (2 * USEC_SEC) /* what has passed by then is no trouble */
 #define STEPS_MAX 64               /* at a time, of one set */
 #define SLICES_MAX 8
 #define FEATURES_TEXT_MAX 1024
@@ -34,8 +35,8 @@ struct set_entry {
 	char *key; /* "ns/name" */
 	struct expect *expects;
 	size_t n_expects, n_busy;
-	usec_t settle_until, not_before;
-	uint64_t said;
+	usec_t settle_until, not_before, trouble_since;
+	uint64_t said, trouble; /* hashes of what was told, and of what is to be told if it lasts */
 	unsigned tries;
 	bool failed;
 	struct nodeset_status status; /* for metrics; no texts */
@@ -550,14 +551,24 @@ static void tell_trouble(struct nodesets *c, struct set_entry *e, const struct n
                          const char *message)
 {
 	static const char *const troubles[] = { "SlurmUnknown", "NameClash", "NoFeasibleNode", "NotEnoughNodes" };
-	uint64_t said = map_hash(reason) * 31u + map_hash(message);
+	uint64_t trouble = map_hash(reason) * 31u + map_hash(message);
+	usec_t now = now_of(c);
+	size_t i = 0;
 
-	if (e->said == said)
-		return;
-	e->said = said;
-	for (size_t i = 0; i < ARRAY_LEN(troubles); i++)
-		if (str_eq(reason, troubles[i]))
-			tell(c, set, true, reason, message);
+	while (i < ARRAY_LEN(troubles) && !str_eq(reason, troubles[i]))
+		i++;
+	if (e->trouble != trouble) {
+		e->trouble = trouble;
+		e->trouble_since = now;
+	}
+	if (i == ARRAY_LEN(troubles)) {
+		e->said = 0;
+	} else if (e->said != trouble && now >= usec_add(e->trouble_since, TROUBLE_TELL)) {
+		e->said = trouble;
+		tell(c, set, true, reason, message);
+	} else if (e->said != trouble) {
+		mark(c, e->key, usec_add(e->trouble_since, TROUBLE_TELL));
+	}
 }
 
 static bool write_status(struct nodesets *c, struct set_entry *e, const struct nodeset *set,

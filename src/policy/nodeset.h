@@ -24,6 +24,11 @@
 #define CONDITION_DRAIN "SlurmDrain"
 #define CONDITION_RUNNING "SlurmRunning"
 #define CONDITION_NOT_RESPONDING "SlurmNotResponding"
+/* Reasons of CONDITION_DRAIN, read from Slurm after the Pod was marked ANNOTATION_PENDING_DELETION: nothing runs there and nothing can
+ * start. */
+#define REASON_DRAINED_TO_GO "DrainedForDeletion"
+#define REASON_DOWN_TO_GO "DownForDeletion"
+#define REASON_ABSENT_TO_GO "NoSlurmNodeForDeletion"
 
 /* Written by others. */
 #define CONDITION_VERIFIED "HPCVerification"

@@ -58,21 +58,22 @@ static bool is_unbound(const struct pod *p)
 
 enum safety { SAFE, BUSY, UNSURE };
 
-/* May a marked Pod be deleted? */
+/* May a marked Pod be deleted? What Slurm said before the mark does not count: a drain may have been lifted, a job started since. */
 static enum safety safe_to_delete(const struct pod *p)
 {
-	const struct condition *running = says(p, CONDITION_RUNNING);
+	static const char *const to_go[] = { REASON_DRAINED_TO_GO, REASON_DOWN_TO_GO, REASON_ABSENT_TO_GO };
+	const struct condition *drain = says(p, CONDITION_DRAIN);
 
 	if (pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_FORCE_DELETE))
 		return SAFE;
-	if (!running)
+	if (!drain && !says(p, CONDITION_RUNNING))
 		return p->phase == POD_PENDING ? SAFE : UNSURE; /* slurmd has not begun */
-	if (running->status == COND_UNKNOWN)
-		return str_eq(running->reason, "NoSlurmNode") ? SAFE : UNSURE;
-	if (running->status == COND_TRUE)
+	if (!drain || is_true(p, CONDITION_RUNNING))
 		return BUSY;
-	/* nothing runs; can anything start? */
-	return is_true(p, CONDITION_DRAIN) || is_true(p, CONDITION_NOT_RESPONDING) ? SAFE : BUSY;
+	for (size_t i = 0; i < ARRAY_LEN(to_go); i++)
+		if (str_eq(drain->reason, to_go[i]))
+			return SAFE;
+	return BUSY;
 }
 
 static enum rank rank_of(const struct pod *p)

@@ -4,8 +4,8 @@
  * says in their conditions) and returns independent steps; the shell takes them, waits until they show, and asks again. Pure.
  *
  * What holds:
- *  - A Pod is deleted only when it is marked, Slurm says that nothing runs there, and nothing can start there any more (drained,
- *    or not responding); or when it never ran; or when a person forces it (annotation force-delete). Not knowing keeps it.
+ *  - A Pod is deleted only when it is marked, and Slurm, asked after that, says that nothing runs there and that nothing can start
+ *    there any more (drained, down or not there); or when it never ran; or when a person forces it (annotation force-delete). Not knowing keeps it.
  *  - A Pod is marked (ANNOTATION_PENDING_DELETION: the syncer drains) before, and unmarked when it may stay after all.
  *  - At most one Pod of any NodeSet is made for a Node.
  *  - An update takes no more Pods away than maxUnavailable allows, those that are missing for other reasons counted.

@@ -24,12 +24,22 @@ static bool was_true(const struct pod *p, const char *type)
 	return c && c->status == COND_TRUE;
 }
 
+/* What was read is newer than the mark. */
+static bool is_to_go(const struct slurm_conditions_view *v)
+{
+	return v->marked && v->node_asked > v->marked;
+}
+
 static void say_drain(const struct slurm_conditions_view *v, struct slurm_conditions *ret, struct say *say)
 {
-	bool drained = v->node->flags & NODEF_DRAIN;
+	bool drained = v->node->flags & NODEF_DRAIN, running = snode_is_running(v->node);
+	bool to_go = is_to_go(v) && !running && !(v->hook && v->node_asked <= v->hook);
 
 	say->status = drained ? COND_TRUE : COND_FALSE;
-	say->reason = !drained ? "NotDrained" : snode_is_running(v->node) ? "Draining" : "Drained";
+	if (drained)
+		say->reason = running ? "Draining" : to_go ? REASON_DRAINED_TO_GO : "Drained";
+	else
+		say->reason = to_go && v->node->state == NODE_DOWN ? REASON_DOWN_TO_GO : "NotDrained";
 	if (!drained)
 		return;
 	/* as one line of valid text: the API would change anything else, and it would differ for ever */
@@ -78,7 +88,7 @@ static void add(const struct slurm_conditions_view *v, const struct say *say, st
 
 	if (text_differs(label, label_value(say->status)))
 		ret->labels[ret->n_labels++] = (struct pair) { say->label, label_value(say->status) };
-	if (!has && say->status == COND_UNKNOWN)
+	if (!has && say->status == COND_UNKNOWN && !str_eq(say->reason, REASON_ABSENT_TO_GO))
 		return; /* nothing was ever said of it */
 	if (has && has->status == say->status && !text_differs(has->reason, say->reason) &&
 	    !text_differs(has->message, say->message))
@@ -95,7 +105,7 @@ static void add(const struct slurm_conditions_view *v, const struct say *say, st
 void slurm_conditions_decide(const struct slurm_conditions_view *v, struct slurm_conditions *ret)
 {
 	struct say says[SLURM_CONDITIONS] = {
-		{ CONDITION_DRAIN, LABEL_DRAIN, COND_UNKNOWN, "NoSlurmNode", NULL },
+		{ CONDITION_DRAIN, LABEL_DRAIN, COND_UNKNOWN, is_to_go(v) ? REASON_ABSENT_TO_GO : "NoSlurmNode", NULL },
 		{ CONDITION_RUNNING, LABEL_RUNNING, COND_UNKNOWN, "NoSlurmNode", NULL },
 		{ CONDITION_NOT_RESPONDING, LABEL_NOT_RESPONDING, COND_UNKNOWN, "NoSlurmNode", NULL },
 	};

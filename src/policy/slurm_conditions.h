@@ -21,6 +21,7 @@ struct slurm_conditions_view {
 	usec_t mono;
 	usec_t node_asked; /* monotonic: the node is as it was then, or newer */
 	usec_t undrained; /* monotonic, when the drain was seen to go; 0 = not lately */
+	usec_t marked; /* monotonic, when the Pod was first seen to be pending deletion; 0 = it is not */
 	usec_t hook; /* monotonic, when a prolog last said that a job is about to start; 0 = not lately */
 };
 

@@ -11,7 +11,7 @@
 #define STEPS 32
 #define NOW (100000 * USEC_SEC)
 
-enum slurm { NOTHING_SAID, IDLE, RUNNING, DRAINED, DRAINING, SILENT, FORGOTTEN };
+enum slurm { NOTHING_SAID, IDLE, RUNNING, DRAINED, DRAINING, DRAINED_BEFORE, DOWN, SILENT, ABSENT, FORGOTTEN };
 
 /* A small world: Nodes k0 … with addresses 10.1.0.N, and one Pod each as far as `pods` goes. */
 struct world {
@@ -38,15 +38,24 @@ static void say(struct world *w, size_t i, enum slurm slurm, bool ready)
 {
 	struct condition *c = w->conditions[i];
 	int running = slurm == RUNNING || slurm == DRAINING ? COND_TRUE
-	              : slurm == FORGOTTEN                  ? COND_UNKNOWN
+	              : slurm >= ABSENT                     ? COND_UNKNOWN
 	                                                    : COND_FALSE;
+	static const char *const reasons[] = { [DRAINED] = "DrainedForDeletion",
+		                               [DRAINED_BEFORE] = "Drained",
+		                               [DOWN] = "DownForDeletion",
+		                               [ABSENT] = "NoSlurmNodeForDeletion",
+		                               [FORGOTTEN] = "NoSlurmNode" };
 
 	c[0] = (struct condition) { .type = "Ready", .status = ready ? COND_TRUE : COND_FALSE, .changed = NOW };
 	c[1] = (struct condition) { .type = CONDITION_RUNNING,
 		                    .status = running,
-		                    .reason = slurm == FORGOTTEN ? "NoSlurmNode" : "x" };
+		                    .reason = slurm >= ABSENT ? "NoSlurmNode" : "x" };
 	c[2] = (struct condition) { .type = CONDITION_DRAIN,
-		                    .status = slurm == DRAINED || slurm == DRAINING ? COND_TRUE : COND_FALSE };
+		                    .status = slurm >= ABSENT ? COND_UNKNOWN
+		                              : slurm == DRAINED || slurm == DRAINING || slurm == DRAINED_BEFORE
+		                                      ? COND_TRUE
+		                                      : COND_FALSE,
+		                    .reason = str_or(reasons[slurm], "x") };
 	c[3] = (struct condition) { .type = CONDITION_NOT_RESPONDING,
 		                    .status = slurm == SILENT ? COND_TRUE : COND_FALSE };
 	w->pods[i].conditions = c;
@@ -289,8 +298,11 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 		{ RUNNING, true, false, "", 1, 0 },
 		{ DRAINING, true, false, "", 1, 0 },
 		{ DRAINED, true, false, "delete main-000-000", 0, 0 },
-		{ SILENT, true, false, "delete main-000-000", 0, 0 },
-		{ FORGOTTEN, true, false, "delete main-000-000", 0, 0 },
+		{ DRAINED_BEFORE, true, false, "", 1, 0 }, /* as Slurm was before the mark: lifted since, perhaps */
+		{ DOWN, true, false, "delete main-000-000", 0, 0 },
+		{ SILENT, true, false, "", 1, 0 }, /* not drained */
+		{ ABSENT, true, false, "delete main-000-000", 0, 0 },
+		{ FORGOTTEN, true, false, "", 1, 0 }, /* before the mark: it may have come since */
 		{ NOTHING_SAID, true, false, "", 0, 1 },
 		{ RUNNING, true, true, "delete main-000-000", 0, 0 },
 		{ NOTHING_SAID, true, true, "delete main-000-000", 0, 0 },

@@ -90,6 +90,46 @@ static void test_a_drain_is_told_with_its_reason(void **state)
 	assert_says(told(CONDITION_DRAIN), COND_TRUE, "Draining", "gpu 3 \"fell\" off", NOW);
 }
 
+static void test_a_pod_to_be_deleted_hears_only_what_was_read_since(void **state)
+{
+	static const struct {
+		int state;
+		uint32_t flags;
+		int64_t marked, hook; /* relative to when Slurm was asked */
+		const char *reason;
+	} rows[] = {
+		{ NODE_IDLE, NODEF_DRAIN, -1, 0, REASON_DRAINED_TO_GO },
+		{ NODE_IDLE, NODEF_DRAIN, 0, 0, "Drained" }, /* before the mark, perhaps */
+		{ NODE_IDLE, NODEF_DRAIN, 1, 0, "Drained" },
+		{ NODE_MIXED, NODEF_DRAIN, -1, 0, "Draining" },
+		{ NODE_IDLE, NODEF_DRAIN | NODEF_COMPLETING, -1, 0, "Draining" },
+		{ NODE_IDLE, NODEF_DRAIN, -1, 1, "Drained" }, /* a prolog has called since */
+		{ NODE_DOWN, 0, -1, 0, REASON_DOWN_TO_GO },
+		{ NODE_DOWN, 0, 1, 0, NULL }, /* NotDrained, as before */
+		{ NODE_IDLE, 0, -1, 0, NULL },
+		{ NODE_IDLE, NODEF_NO_RESPOND, -1, 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct condition *c;
+
+		node.state = rows[i].state;
+		node.flags = rows[i].flags;
+		view.marked = (usec_t)((int64_t)MONO + rows[i].marked);
+		view.hook = rows[i].hook ? (usec_t)((int64_t)MONO + rows[i].hook) : 0;
+		c = told(CONDITION_DRAIN);
+		assert_string_equal(c ? c->reason : "(none)", str_or(rows[i].reason, "(none)"));
+	}
+	view.hook = 0;
+	view.node = NULL;
+	pod.n_conditions = 1; /* nothing was ever said of it */
+	view.marked = MONO - 1;
+	assert_says(told(CONDITION_DRAIN), COND_UNKNOWN, REASON_ABSENT_TO_GO, "", NOW);
+	view.marked = 0;
+	assert_null(told(CONDITION_DRAIN));
+}
+
 static void test_another_reason_keeps_the_time_of_the_drain(void **state)
 {
 	(void)state;
@@ -200,7 +240,8 @@ static void test_a_pod_without_a_slurm_node_says_that_nobody_knows(void **state)
 
 #define T(name) cmocka_unit_test_setup(test_##name, setup)
 TEST_MAIN(T(a_new_pod_gets_all_three_conditions_and_labels), T(what_did_not_change_is_not_written),
-          T(a_drain_is_told_with_its_reason), T(another_reason_keeps_the_time_of_the_drain),
+          T(a_drain_is_told_with_its_reason), T(a_pod_to_be_deleted_hears_only_what_was_read_since),
+          T(another_reason_keeps_the_time_of_the_drain),
           T(a_reason_that_lingers_is_no_drain), T(strange_reasons_are_told_once),
           T(running_is_whatever_has_a_job_or_its_remains), T(a_prolog_counts_until_slurm_was_asked_after_it),
           T(silence_after_an_undrain_is_no_news), T(a_pod_without_a_slurm_node_says_that_nobody_knows))

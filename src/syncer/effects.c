@@ -47,7 +47,7 @@ static void wait_turn(struct link *turns, struct link *turn)
 
 /* ---- what is known of the Pod ---- */
 
-static void remember(struct sync_entry *e, const struct pod *pod)
+static void remember(struct sync_entry *e, const struct pod *pod, usec_t now)
 {
 	const char *cordon = pod_cordon(pod);
 
@@ -56,7 +56,12 @@ static void remember(struct sync_entry *e, const struct pod *pod)
 		free(e->pod_uid);
 		e->pod_uid = mem_strdup(pod->meta.uid);
 		e->own_epoch = 0; /* another Pod counts anew */
+		e->marked = 0;
 	}
+	if (!pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_PENDING_DELETION))
+		e->marked = 0;
+	else if (!e->marked)
+		e->marked = now;
 	e->cordoned = cordon != NULL;
 	if (!str_eq(e->cordon, cordon)) {
 		free(e->cordon);
@@ -342,6 +347,7 @@ static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *
 		                           .mono = now,
 		                           .node_asked = asked,
 		                           .undrained = e->undrained,
+		                           .marked = e->marked,
 		                           .hook = e->hook };
 	struct slurm_conditions c;
 	struct lock_ask_decision lock;
@@ -366,7 +372,7 @@ static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *
 		e->waits_for_news = true;
 		return;
 	}
-	if (e->hook && asked <= e->hook)
+	if ((e->hook && asked <= e->hook) || (e->marked && asked <= e->marked))
 		e->waits_for_news = true;
 	slurm_conditions_decide(&v, &c);
 	if (c.again != USEC_NEVER)
@@ -384,7 +390,7 @@ void sync_look(struct syncer *s, struct sync_entry *e)
 	const struct pod *pod = sync_pod(s, e);
 
 	if (pod) {
-		remember(e, pod);
+		remember(e, pod, sync_now(s));
 		look_kube(s, e, pod);
 	} else if (sync_pods_known(s))
 		sync_hooks_look(s, e, NULL, LEVEL_NONE);

@@ -72,7 +72,7 @@ struct sync_entry {
 	bool slurm_busy, kube_busy, waits_for_news;
 	usec_t slurm_wrote;       /* monotonic: decide from newer news only */
 	usec_t slurm_not_before, words_not_before, kube_not_before;
-	usec_t undrained, hook;   /* monotonic; see policy/slurm_conditions.h */
+	usec_t undrained, hook, marked; /* monotonic; see policy/slurm_conditions.h */
 	char *settle_rv;          /* the watch is to show this version first … */
 	usec_t settle_until;      /* … until then */
 	uint64_t seen[SYNC_SEEN]; /* hashes of the last versions that it showed */

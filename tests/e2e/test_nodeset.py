@@ -64,6 +64,9 @@ def pods(lite):
 def say(lite, name, phase=None, **conditions):
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     status = {"conditions": [{"type": k, "status": v, "lastTransitionTime": now} for k, v in conditions.items()]}
+    for c in status["conditions"]:  # as the syncer says of a Pod that is to go
+        idle = c["type"] == "SlurmDrain" and c["status"] == "True" and conditions["SlurmRunning"] == "False"
+        c["reason"] = "DrainedForDeletion" if idle else "Whatever"
     if phase:
         status["phase"] = phase
     lite.call(
