@@ -194,6 +194,15 @@ static void test_creations_are_refused_with_every_cause(void **state)
 		  "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"" },
 		{ "apps", "daemonsets", "{'spec':{'selector':{},'template':{'spec':{'containers':[" C "]}}}}",
 		  "spec.selector: Invalid value: {}: empty selector is invalid for daemonset" },
+		/* mounts what only its claim templates will add */
+		{ "apps", "statefulsets",
+		  "{'spec':{'selector':{'matchLabels':{'a':'b'}},'serviceName':'s','template':{'metadata':{'labels':{'"
+		  "a':'"
+		  "b'}},'spec':{'containers':[{'name':'c','image':'i','volumeMounts':[{'name':'data','mountPath':'/"
+		  "d'}]}]}},"
+		  "'volumeClaimTemplates':[{'metadata':{'name':'data'},'spec':{'accessModes':['ReadWriteOnce'],"
+		  "'resources':{'requests':{'storage':'1Gi'}}}}]}}",
+		  "" },
 		{ "batch", "jobs", "{'spec':{'template':{'spec':{'containers':[" C "]}}}}",
 		  "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"" },
 		{ "batch", "jobs", "{'spec':{'template':{'spec':{'containers':[" C "],'restartPolicy':'Never'}}}}",
