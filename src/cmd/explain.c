@@ -16,6 +16,7 @@
 #include "cmd/verb.h"
 #include "kube/config.h"
 #include "kube/cred.h"
+#include "kube/objects.h"
 #include "slurm/open.h"
 
 static const char *const outputs[] = { "text", "json", NULL };
@@ -25,6 +26,8 @@ static const struct kind {
 	int (*explain)(struct explain_world *w, const char *what, struct explanation *ret, struct err *err);
 } kinds[] = {
 	{ "pod", "pod [NAMESPACE/]NAME", explain_pod_verb },
+	{ "node", "node NAME", explain_node_verb },
+	{ "job", "job ID", explain_job_verb },
 };
 
 struct settings {
@@ -70,12 +73,72 @@ int explain_get(struct explain_world *w, const struct kube_request *request, yyj
 {
 	struct got g = { .loop = w->loop, .err = err };
 
+	if (!w->kube)
+		return err_set(err, -EIO, "%s", err_text(&w->kube_err));
 	kube_call_start(w->kube, request, &(struct kube_call_options) { .retry = true, .timeout = w->timeout },
 	                got_reply, &g);
 	wait_for(&g);
 	if (g.r == 0)
 		*ret = g.doc;
 	return g.r;
+}
+
+int explain_object(struct explain_world *w, const struct kube_ref *ref, void **ret, struct err *err)
+{
+	_cleanup_request_ struct kube_request request = { 0 };
+	struct json_scratch scratch = { 0 };
+	yyjson_doc *doc = NULL;
+	int r = kube_request_get(&request, ref, NULL, err);
+
+	if (r == 0)
+		r = explain_get(w, &request, &doc, err);
+	if (r < 0)
+		return r;
+	r = kube_decode(ref->kind, yyjson_doc_get_root(doc), &scratch, ret, NULL, err);
+	json_scratch_done(&scratch);
+	yyjson_doc_free(doc);
+	return r;
+}
+
+int explain_pods(struct explain_world *w, const char *labels, const char *fields, struct explain_pods *ret,
+                 struct err *err)
+{
+	_cleanup_request_ struct kube_request request = { 0 };
+	const struct kube_ref all = { .kind = KUBE_PODS };
+	const struct kube_query query = { .label_selector = labels, .field_selector = fields, .limit = EXPLAIN_PODS_MAX };
+	struct json_scratch scratch = { 0 };
+	struct explain_pods found = { 0 };
+	yyjson_doc *doc = NULL;
+	yyjson_val *items, *v;
+	yyjson_arr_iter i;
+	int r = kube_request_list(&request, &all, &query, err);
+
+	if (r == 0)
+		r = explain_get(w, &request, &doc, err);
+	if (r < 0)
+		return r;
+	items = json_get(yyjson_doc_get_root(doc), "items");
+	found.pods = mem_alloc_n(yyjson_arr_size(items), sizeof(*found.pods));
+	yyjson_arr_iter_init(items, &i);
+	while (r == 0 && (v = yyjson_arr_iter_next(&i))) {
+		r = kube_decode(KUBE_PODS, v, &scratch, (void **)&found.pods[found.n], NULL, err);
+		found.n += r == 0;
+	}
+	json_scratch_done(&scratch);
+	yyjson_doc_free(doc);
+	if (r < 0)
+		explain_pods_done(&found);
+	else
+		*ret = found;
+	return r;
+}
+
+void explain_pods_done(struct explain_pods *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		free(p->pods[i]);
+	free(p->pods);
+	*p = (struct explain_pods) { 0 };
 }
 
 static void got_result(void *arg, struct slurm_result *result)
@@ -174,18 +237,18 @@ static int run(const struct settings *s, const struct kind *kind, const char *wh
 	struct cred *cred = NULL;
 	struct explanation *e = NEW(struct explanation);
 	struct err err = { 0 };
-	int r = kube_config_load(&ko, &config, &err);
+	int r;
 
-	if (r == 0) {
+	if (kube_config_load(&ko, &config, &w.kube_err) == 0) {
 		cred = cred_new(w.loop, clock_real(), config, 0);
 		w.kube = kube_client_new(w.loop, clock_real(), cred);
-		w.ns = str_empty(s->ns) ? config->ns : s->ns;
-		w.slurm = slurm_open(w.loop, &so, &err);
-		pod_rules_apply(&s->rules, &w.rules);
-		if (str_empty(w.rules.scheduler_name))
-			w.rules.scheduler_name = str_or(getenv("SUNK_SCHEDULER_NAME"), "");
-		r = w.slurm ? kind->explain(&w, what, e, &err) : err.code;
 	}
+	w.ns = !str_empty(s->ns) ? s->ns : config ? config->ns : "default";
+	w.slurm = slurm_open(w.loop, &so, &err);
+	pod_rules_apply(&s->rules, &w.rules);
+	if (str_empty(w.rules.scheduler_name))
+		w.rules.scheduler_name = str_or(getenv("SUNK_SCHEDULER_NAME"), "");
+	r = w.slurm ? kind->explain(&w, what, e, &err) : err.code;
 	if (r < 0)
 		fprintf(stderr, "sunk explain: %s\n", err_text(&err));
 	else if (s->output == 1)
@@ -217,7 +280,8 @@ static void show_help(const struct arg *args, size_t n)
 	args_help(args, n, &help);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		printf("%s sunk explain %s [FLAG...]\n", i ? "      " : "usage:", kinds[i].usage);
-	printf("\nTells what it is, what it waits for, and what can be done about it.\n"
+	printf("\nTells what it is, what it waits for, and what can be done about it. A node goes by its name in Slurm or in\n"
+	       "Kubernetes.\n"
 	       "Exits with 0 when it could be explained, 1 when it is not there or nobody answers.\n\n%s",
 	       buf_text(&help));
 }

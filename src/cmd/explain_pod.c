@@ -11,7 +11,6 @@
 
 #include "base/str.h"
 #include "cmd/explain.h"
-#include "kube/objects.h"
 #include "policy/podjob.h"
 #include "policy/validate.h"
 
@@ -44,23 +43,6 @@ static void gathered_done(struct gathered *g)
 }
 
 /* Kubernetes */
-
-static int get_object(struct explain_world *w, const struct kube_ref *ref, void *ret, struct err *err)
-{
-	_cleanup_request_ struct kube_request request = { 0 };
-	struct json_scratch scratch = { 0 };
-	yyjson_doc *doc = NULL;
-	int r = kube_request_get(&request, ref, NULL, err);
-
-	if (r == 0)
-		r = explain_get(w, &request, &doc, err);
-	if (r < 0)
-		return r;
-	r = kube_decode(ref->kind, yyjson_doc_get_root(doc), &scratch, ret, NULL, err);
-	json_scratch_done(&scratch);
-	yyjson_doc_free(doc);
-	return r;
-}
 
 static usec_t time_of(yyjson_val *v)
 {
@@ -125,7 +107,7 @@ static void get_node(struct explain_world *w, struct gathered *g)
 
 	if (str_empty(ref.name))
 		return;
-	if (get_object(w, &ref, &g->knode, &g->node_err) < 0)
+	if (explain_object(w, &ref, (void **)&g->knode, &g->node_err) < 0)
 		g->f.knode_error = g->node_err.text;
 	g->f.knode = g->knode;
 }
@@ -225,7 +207,7 @@ int explain_pod_verb(struct explain_world *w, const char *what, struct explanati
 	const char *slash = strchr(what, '/');
 	_cleanup_free_ char *ns = slash ? mem_strndup(what, (size_t)(slash - what)) : mem_strdup(w->ns);
 	const struct kube_ref ref = { .kind = KUBE_PODS, .ns = ns, .name = slash ? slash + 1 : what };
-	int r = get_object(w, &ref, &g.pod, err);
+	int r = explain_object(w, &ref, (void **)&g.pod, err);
 
 	if (r < 0 && r != -ENOENT)
 		return r;

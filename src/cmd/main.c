@@ -9,10 +9,11 @@
 
 static const struct verb verbs[] = {
 	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
-	{ "explain", "tell what a Pod is, what it waits for and what can be done", verb_explain },
+	{ "explain", "tell what a Pod, node or job is, what it waits for and what can be done", verb_explain },
 	{ "operator", "run the operator: Nodes locked and labelled as Slurm uses them", verb_operator },
 	{ "scheduler", "run the Pod Scheduler: Pods as Slurm jobs", verb_scheduler },
 	{ "slurm-worker", NULL, verb_slurm_worker },
+	{ "status", "show nodes and Pods at a glance, as both sides see them", verb_status },
 	{ "syncer", "run the syncer: Slurm nodes and Kubernetes Pods tell each other the truth; metrics", verb_syncer },
 	{ "validate", "tell which Slurm jobs these Pods would become, or what is wrong with them", verb_validate },
 	{ "version", "print the version", verb_version },

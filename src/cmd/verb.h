@@ -18,6 +18,7 @@ int verb_explain(int argc, char **argv);
 int verb_operator(int argc, char **argv);
 int verb_scheduler(int argc, char **argv);
 int verb_slurm_worker(int argc, char **argv);
+int verb_status(int argc, char **argv);
 int verb_syncer(int argc, char **argv);
 int verb_validate(int argc, char **argv);
 int verb_version(int argc, char **argv);
