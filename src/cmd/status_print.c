@@ -97,9 +97,14 @@ static void fill_slurm(const struct status_row *r, const struct status_scene *sc
 	char age[TIME_TEXT_MAX];
 
 	if (!n) {
+		const struct condition *drain =
+		        r->pod ? condition_get(r->pod->conditions, r->pod->n_conditions, CONDITION_DRAIN) : NULL;
+		bool heard = r->join == JOIN_UNKNOWN && drain && drain->status == COND_TRUE;
+
 		put(&cells[COL_STATE], PLAIN, "%s", r->join == JOIN_UNKNOWN ? "?" : "not in Slurm");
 		put(&cells[COL_JOBS], PLAIN, "%s", r->join == JOIN_UNKNOWN ? "?" : "-");
-		put(&cells[COL_DRAIN], PLAIN, "%s", "");
+		put(&cells[COL_DRAIN], PLAIN, "%s%s", heard ? "when last heard of: " : "",
+		    heard ? str_or(drain->message, "") : "");
 		return;
 	}
 	put(&cells[COL_STATE], state_colour(n), "%s%s", snode_words[snode_word(n)],
@@ -119,17 +124,18 @@ static void fill_kube(const struct status_row *r, struct cell *cells)
 	const struct knode *k = r->knode;
 	const char *word = pod_word(r), *name = knode_name(r);
 	bool there = r->pod != NULL;
+	const char *nothing = !there && r->join == JOIN_UNKNOWN ? "?" : "-";
 
 	put(&cells[COL_POD], there && !pod_is_ready(r->pod) ? BAD : PLAIN, "%s", word);
-	put(&cells[COL_LOCK], r->asked != LEVEL_NONE ? WARN : PLAIN, "%s", there ? lock_word(r) : "-");
+	put(&cells[COL_LOCK], r->asked != LEVEL_NONE ? WARN : PLAIN, "%s", there ? lock_word(r) : nothing);
 	if (name) {
 		put(&cells[COL_PODS], PLAIN, "%u", r->placed);
 		put(&cells[COL_OTHER], PLAIN, "%u", r->others);
 	} else {
-		put(&cells[COL_PODS], PLAIN, "%s", r->join == JOIN_UNKNOWN ? "?" : "-");
-		put(&cells[COL_OTHER], PLAIN, "%s", r->join == JOIN_UNKNOWN ? "?" : "-");
+		put(&cells[COL_PODS], PLAIN, "%s", nothing);
+		put(&cells[COL_OTHER], PLAIN, "%s", nothing);
 	}
-	put(&cells[COL_KNODE], k && (k->unschedulable || !knode_ready(k)) ? WARN : PLAIN, "%s%s%s", str_or(name, "-"),
+	put(&cells[COL_KNODE], k && (k->unschedulable || !knode_ready(k)) ? WARN : PLAIN, "%s%s%s", str_or(name, nothing),
 	    k && k->unschedulable ? ", cordoned" : "", k && !knode_ready(k) ? ", not Ready" : "");
 }
 

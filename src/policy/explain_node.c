@@ -184,9 +184,9 @@ static void tell_knode(const struct node_facts *f, struct explanation *e)
 	const struct knode *n = f->knode;
 	const char *why = pair_get(n->meta.annotations, n->meta.n_annotations, ANNOTATION_CORDON_REASON);
 
-	explain_fact(e, "Node", "%s is %sReady%s%s%s, %u Pods on it", n->meta.name, knode_is_ready(n) ? "" : "not ",
+	explain_fact(e, "Node", "%s is %sReady%s%s%s, %u Pod%s on it", n->meta.name, knode_is_ready(n) ? "" : "not ",
 	             n->unschedulable ? ", cordoned" : "", n->unschedulable && !str_empty(why) ? ": " : "",
-	             n->unschedulable && !str_empty(why) ? why : "", f->n_pods);
+	             n->unschedulable && !str_empty(why) ? why : "", f->n_pods, f->n_pods == 1 ? "" : "s");
 }
 
 static void tell_facts(const struct node_facts *f, struct explanation *e)
