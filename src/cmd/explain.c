@@ -105,7 +105,9 @@ int explain_pods(struct explain_world *w, const char *labels, const char *fields
 {
 	_cleanup_request_ struct kube_request request = { 0 };
 	const struct kube_ref all = { .kind = KUBE_PODS };
-	const struct kube_query query = { .label_selector = labels, .field_selector = fields, .limit = EXPLAIN_PODS_MAX };
+	const struct kube_query query = { .label_selector = labels,
+		                          .field_selector = fields,
+		                          .limit = EXPLAIN_PODS_MAX };
 	struct json_scratch scratch = { 0 };
 	struct explain_pods found = { 0 };
 	yyjson_doc *doc = NULL;
@@ -280,7 +282,8 @@ static void show_help(const struct arg *args, size_t n)
 	args_help(args, n, &help);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		printf("%s sunk explain %s [FLAG...]\n", i ? "      " : "usage:", kinds[i].usage);
-	printf("\nTells what it is, what it waits for, and what can be done about it. A node goes by its name in Slurm or in\n"
+	printf("\nTells what it is, what it waits for, and what can be done about it. A node goes by its name in Slurm "
+	       "or in\n"
 	       "Kubernetes.\n"
 	       "Exits with 0 when it could be explained, 1 when it is not there or nobody answers.\n\n%s",
 	       buf_text(&help));

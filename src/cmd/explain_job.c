@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "cmd/explain.h"
 
-
 struct gathered {
 	struct slurm_result jobs;
 	struct snode *snodes;
@@ -39,7 +38,8 @@ static int parse_id(const char *what, uint32_t *ret_id, uint32_t *ret_task, stru
 	int64_t n, task = UINT32_MAX;
 
 	if (str_to_i64(id, 1, UINT32_MAX - 1, &n) < 0 || (mark && str_to_i64(mark + 1, 0, UINT32_MAX - 1, &task) < 0))
-		return err_set(err, -EINVAL, "'%.40s' is no job's id: a number, or NUMBER_TASK for a task of an array", what);
+		return err_set(err, -EINVAL, "'%.40s' is no job's id: a number, or NUMBER_TASK for a task of an array",
+		               what);
 	*ret_id = (uint32_t)n;
 	*ret_task = (uint32_t)task;
 	return 0;

@@ -383,7 +383,8 @@ int verb_status(int argc, char **argv)
 	else if (s.help) {
 		args_help(args, n, &help);
 		printf("usage: sunk status [FLAG...]\n\n"
-		       "Shows nodes and Pods at a glance, as both sides see them. It only reads. PODS are those that Slurm placed\n"
+		       "Shows nodes and Pods at a glance, as both sides see them. It only reads. PODS are those that "
+		       "Slurm placed\n"
 		       "there, OTHER the rest; a star behind the state means that slurmd does not respond.\n"
 		       "Exits with 0 when both sides answered, 1 when not; what is known is shown all the same.\n\n%s",
 		       buf_text(&help));

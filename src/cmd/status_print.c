@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "json/json.h"
 #include "policy/explain.h"
 #include "policy/nodeset.h"
+#include "json/json.h"
 
 #define CELL_MAX 1024 /* bytes */
 #define GAP 2
@@ -17,7 +17,7 @@ enum colour { PLAIN, GOOD, WARN, BAD };
 static const char *const colours[] = { "", "\033[32m", "\033[33m", "\033[31m" };
 
 enum column { COL_NODE, COL_STATE, COL_JOBS, COL_PODS, COL_OTHER, COL_LOCK, COL_POD, COL_KNODE, COL_DRAIN, COLUMNS };
-static const char *const headers[] = { "NODE", "STATE",       "JOBS", "PODS", "OTHER",
+static const char *const headers[] = { "NODE", "STATE",       "JOBS",     "PODS", "OTHER",
 	                               "LOCK", "NODESET POD", "K8S NODE", "DRAIN" };
 
 struct cell {
@@ -135,8 +135,9 @@ static void fill_kube(const struct status_row *r, struct cell *cells)
 		put(&cells[COL_PODS], PLAIN, "%s", nothing);
 		put(&cells[COL_OTHER], PLAIN, "%s", nothing);
 	}
-	put(&cells[COL_KNODE], k && (k->unschedulable || !knode_ready(k)) ? WARN : PLAIN, "%s%s%s", str_or(name, nothing),
-	    k && k->unschedulable ? ", cordoned" : "", k && !knode_ready(k) ? ", not Ready" : "");
+	put(&cells[COL_KNODE], k && (k->unschedulable || !knode_ready(k)) ? WARN : PLAIN, "%s%s%s",
+	    str_or(name, nothing), k && k->unschedulable ? ", cordoned" : "",
+	    k && !knode_ready(k) ? ", not Ready" : "");
 }
 
 /* Characters, as far as one is one column wide. */
@@ -217,7 +218,8 @@ static void add_slurm_sums(const struct status_scene *scene, struct buf *out)
 	buf_printf(out, "%s", shown ? ")" : "");
 	if (s->not_responding)
 		buf_printf(out, ", %u not responding", s->not_responding);
-	buf_printf(out, "; jobs: %u running, %u ending, %u pending\n", s->jobs_running, s->jobs_ending, s->jobs_pending);
+	buf_printf(out, "; jobs: %u running, %u ending, %u pending\n", s->jobs_running, s->jobs_ending,
+	           s->jobs_pending);
 }
 
 static void add_kube_sums(const struct status_scene *scene, struct buf *out)
@@ -235,8 +237,8 @@ static void add_kube_sums(const struct status_scene *scene, struct buf *out)
 		buf_printf(out, "%-12s%u run slurmd (%u ready); through Slurm: %u placed, %u waiting\n", "Pods",
 		           s->nodeset_pods, s->nodeset_ready, s->pods_placed, s->pods_waiting);
 	if (s->no_pod || s->no_snode)
-		buf_printf(out, "%-12s%u Slurm nodes without a Pod, %u Pods without a Slurm node\n", "Not joined", s->no_pod,
-		           s->no_snode);
+		buf_printf(out, "%-12s%u Slurm nodes without a Pod, %u Pods without a Slurm node\n", "Not joined",
+		           s->no_pod, s->no_snode);
 }
 
 void status_print_text(const struct status_scene *scene, struct buf *out)

@@ -88,7 +88,8 @@ static bool is_queued(const struct job_facts *f, struct explanation *e)
 
 	if (j->state != JOB_PENDING)
 		return false;
-	explain_is(e, "queued", "Job %s waits in Slurm's queue (%s).", f->id, str_empty(j->reason) ? "None" : j->reason);
+	explain_is(e, "queued", "Job %s waits in Slurm's queue (%s).", f->id,
+	           str_empty(j->reason) ? "None" : j->reason);
 	explain_waits(e, "%s%s%s%s", r->waits_for, detail ? " (" : "", detail ? j->reason_detail : "",
 	              detail ? ")" : "");
 	for (const char *t = r->todo; t && *t; t++) {
@@ -171,8 +172,8 @@ static bool is_over(const struct job_facts *f, struct explanation *e)
 		explain_todo(e, "submit it again: it goes elsewhere");
 		return true;
 	}
-	explain_is(e, j->state == JOB_COMPLETE ? "completed" : "failed", "Job %s ended %s ago: %s, exit code %d%s.", f->id,
-	           explain_age(j->ended, f->now, age), job_words[job_word(j)], j->exit_status,
+	explain_is(e, j->state == JOB_COMPLETE ? "completed" : "failed", "Job %s ended %s ago: %s, exit code %d%s.",
+	           f->id, explain_age(j->ended, f->now, age), job_words[job_word(j)], j->exit_status,
 	           j->exit_signal ? ", by a signal" : "");
 	return true;
 }

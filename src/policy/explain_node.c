@@ -268,16 +268,18 @@ static void todo_slurmd(const struct node_facts *f, struct explanation *e)
 	else if (!f->pod)
 		explain_todo(e, "see whether slurmd runs on %s: `systemctl status slurmd` there", slurm_name(f));
 	else if (f->knode && !knode_is_ready(f->knode))
-		explain_todo(e, "%s is not Ready: see whether the machine is on, and its kubelet runs: `kubectl describe "
-		                "node %s`",
+		explain_todo(e,
+		             "%s is not Ready: see whether the machine is on, and its kubelet runs: `kubectl describe "
+		             "node %s`",
 		             kube_name(f), kube_name(f));
 	else if (!pod_is_ready(f->pod))
 		todo_pod(f, e);
 	else
-		explain_todo(e,
-		             "its Pod is ready, so look at slurmd and at the network between it and slurmctld: `kubectl "
-		             "logs -n %s %s`",
-		             f->pod->meta.ns, f->pod->meta.name);
+		explain_todo(
+		        e,
+		        "its Pod is ready, so look at slurmd and at the network between it and slurmctld: `kubectl "
+		        "logs -n %s %s`",
+		        f->pod->meta.ns, f->pod->meta.name);
 }
 
 static bool is_down(const struct node_facts *f, struct explanation *e)
@@ -319,8 +321,9 @@ static void explain_ours(const struct node_facts *f, const char *since, struct e
 		explain_is(e, "drained", "%s has been drained for %s because its NodeSet Pod is gone.", slurm_name(f),
 		           since);
 		explain_waits(e, "a NodeSet Pod of that name to be there and ready");
-		explain_todo(e, "`kubectl describe nodesets -A` tells whether another comes; if the node is to stay "
-		                "without a Pod: `scontrol update nodename=%s extra=` first, then undrain it",
+		explain_todo(e,
+		             "`kubectl describe nodesets -A` tells whether another comes; if the node is to stay "
+		             "without a Pod: `scontrol update nodename=%s extra=` first, then undrain it",
 		             slurm_name(f));
 	} else if (pod_pending_deletion(f->pod)) {
 		explain_is(e, "drained", "%s has been drained for %s because its NodeSet Pod is about to be deleted.",
@@ -329,13 +332,13 @@ static void explain_ours(const struct node_facts *f, const char *since, struct e
 		explain_todo(e, "nothing; `kubectl describe nodesets -n %s` tells what the NodeSet is doing",
 		             f->pod->meta.ns);
 	} else if (cordon) {
-		explain_is(e, "drained", "%s has been drained for %s because Node %s is cordoned: %s.", slurm_name(f), since,
-		           kube_name(f), str_empty(cordon) ? "no reason given" : cordon);
+		explain_is(e, "drained", "%s has been drained for %s because Node %s is cordoned: %s.", slurm_name(f),
+		           since, kube_name(f), str_empty(cordon) ? "no reason given" : cordon);
 		explain_waits(e, "%s to be uncordoned; the drain goes with it", kube_name(f));
 		explain_todo(e, "`kubectl uncordon %s`", kube_name(f));
 	} else {
-		explain_is(e, "drained", "%s has been drained for %s because its NodeSet Pod is not ready.", slurm_name(f),
-		           since);
+		explain_is(e, "drained", "%s has been drained for %s because its NodeSet Pod is not ready.",
+		           slurm_name(f), since);
 		explain_waits(e, "the Pod to be ready; the drain goes with it");
 		todo_slurmd(f, e);
 	}
@@ -386,8 +389,9 @@ static bool is_drained(const struct node_facts *f, struct explanation *e)
 		           slurm_name(f), since);
 		explain_waits(e, "that Pod to be gone; then the scheduler lifts it%s%s",
 		              explain_blockers(f, text) ? ": " : "", text);
-		explain_todo(e, "see why it does not end: `kubectl get pods -A --field-selector spec.nodeName=%s`; its "
-		                "kubelet may be dead",
+		explain_todo(e,
+		             "see why it does not end: `kubectl get pods -A --field-selector spec.nodeName=%s`; its "
+		             "kubelet may be dead",
 		             kube_name(f));
 	} else
 		explain_theirs(f, whose, since, e);
@@ -446,7 +450,8 @@ static bool is_locking(const struct node_facts *f, struct explanation *e)
 	           slurm_name(f), kube_name(f));
 	if (n) {
 		explain_waits(e, "%u Pod%s to go: %s", n, n == 1 ? "" : "s", text);
-		explain_todo(e, "nothing, unless one does not go: `kubectl get pods -A --field-selector spec.nodeName=%s`",
+		explain_todo(e,
+		             "nothing, unless one does not go: `kubectl get pods -A --field-selector spec.nodeName=%s`",
 		             kube_name(f));
 	} else {
 		explain_waits(e, "the operator to lock it");
@@ -468,7 +473,8 @@ static bool is_set_aside(const struct node_facts *f, struct explanation *e)
 		{ NODEW_MAINT, "is in a reservation for maintenance", "`scontrol show reservation` tells until when" },
 		{ NODEW_RESERVED, "is in a reservation: only those it is for may use it",
 		  "`scontrol show reservation` tells for whom and until when" },
-		{ NODEW_POWERED_DOWN, "is powered down to save energy", "nothing; Slurm powers it up when it is needed" },
+		{ NODEW_POWERED_DOWN, "is powered down to save energy",
+		  "nothing; Slurm powers it up when it is needed" },
 		{ NODEW_POWERING_DOWN, "is being powered down to save energy", "nothing" },
 		{ NODEW_POWERING_UP, "is being powered up", "nothing" },
 		{ NODEW_INVAL, "registered with less than slurm.conf says",

@@ -11,8 +11,9 @@
 #define JOB .id = 7, .name = "train", .user = "ann", .partition = "main", .submitted = NOW - 90 * USEC_SEC
 
 static struct pair asks_lock[] = { { LOCK_REQUEST_ANNOTATION, "normal" }, { LOCK_EPOCH_ANNOTATION, "4" } };
-static const struct pod locking = { .meta = { .ns = "slurm", .name = "n1", .annotations = asks_lock, .n_annotations = 2 },
-	                            .node_name = "k1" };
+static const struct pod locking = {
+	.meta = { .ns = "slurm", .name = "n1", .annotations = asks_lock, .n_annotations = 2 }, .node_name = "k1"
+};
 static struct pod stray = { .meta = { .ns = "web", .name = "a" }, .phase = POD_RUNNING, .node_name = "k1" };
 static struct pod *const there[] = { &stray };
 static const struct node_facts blocked = { .name = "n1", .pod = &locking, .pods = there, .n_pods = 1 },
@@ -22,29 +23,17 @@ static const struct job pending = { JOB, .state = JOB_PENDING, .reason = "Priori
                         held = { JOB, .state = JOB_PENDING, .reason = "JobHeldUser" },
                         running = { JOB, .state = JOB_RUNNING, .nodes = "n1", .started = NOW - 60 * USEC_SEC },
                         configuring = { JOB, .state = JOB_RUNNING, .flags = JOBF_CONFIGURING, .nodes = "n1" },
-                        placeholder = { JOB,
-	                                .state = JOB_RUNNING,
-	                                .nodes = "n1",
-	                                .extra = "ml/web/u1: started",
+                        placeholder = { JOB, .state = JOB_RUNNING, .nodes = "n1", .extra = "ml/web/u1: started",
 	                                .started = NOW - 60 * USEC_SEC },
                         starting = { JOB, .state = JOB_RUNNING, .nodes = "n1", .extra = "ml/web/u1" },
                         ending = { JOB, .state = JOB_CANCELLED, .flags = JOBF_COMPLETING, .nodes = "n1" },
-                        ending_pod = { JOB,
-	                               .state = JOB_CANCELLED,
-	                               .flags = JOBF_COMPLETING,
-	                               .nodes = "n1",
+                        ending_pod = { JOB, .state = JOB_CANCELLED, .flags = JOBF_COMPLETING, .nodes = "n1",
 	                               .extra = "ml/web/u1: started" },
                         suspended = { JOB, .state = JOB_SUSPENDED, .nodes = "n1" },
                         done = { JOB, .state = JOB_COMPLETE, .nodes = "n1", .ended = NOW - 5 * USEC_SEC },
-                        failed = { JOB,
-	                           .state = JOB_FAILED,
-	                           .nodes = "n1",
-	                           .exit_status = 3,
+                        failed = { JOB, .state = JOB_FAILED, .nodes = "n1", .exit_status = 3,
 	                           .ended = NOW - 5 * USEC_SEC },
-                        prolog = { JOB,
-	                           .state = JOB_CANCELLED,
-	                           .nodes = "n1",
-	                           .batch_host = "n1",
+                        prolog = { JOB, .state = JOB_CANCELLED, .nodes = "n1", .batch_host = "n1",
 	                           .prolog_failed = true };
 
 static const struct row {
@@ -61,18 +50,28 @@ static const struct row {
 	  .waits_for = "jobs of higher priority",
 	  .todo = "squeue --start -j 7" },
 	{ .job = &held, .state = "queued", .waits_for = "someone to release it", .todo = "`scontrol release 7`" },
-	{ .job = &configuring, .state = "starting", .summary = "has its nodes (n1)", .waits_for = "the prologs to end" },
+	{ .job = &configuring,
+	  .state = "starting",
+	  .summary = "has its nodes (n1)",
+	  .waits_for = "the prologs to end" },
 	{ .job = &running,
 	  .node = &blocked,
 	  .state = "starting",
 	  .waits_for = "Pods to leave k1: web/a does not tolerate the lock",
 	  .todo = "sunk explain node n1" },
-	{ .job = &configuring, .node = &unlocked, .state = "starting", .waits_for = "the lock of k1", .todo = "nothing" },
+	{ .job = &configuring,
+	  .node = &unlocked,
+	  .state = "starting",
+	  .waits_for = "the lock of k1",
+	  .todo = "nothing" },
 	{ .job = &starting, .state = "starting", .waits_for = "the prologs to end" },
 	{ .job = &running, .state = "running", .summary = "Job 7 has run for 1m on n1." },
 	{ .job = &placeholder, .state = "running", .summary = "on n1", .todo = "sunk explain pod ml/web" },
 	{ .job = &ending, .state = "ending", .waits_for = "its processes and the epilog" },
-	{ .job = &ending_pod, .state = "ending", .waits_for = "Pod ml/web to be gone", .todo = "sunk explain pod ml/web" },
+	{ .job = &ending_pod,
+	  .state = "ending",
+	  .waits_for = "Pod ml/web to be gone",
+	  .todo = "sunk explain pod ml/web" },
 	{ .job = &suspended, .state = "suspended", .todo = "scontrol resume 7" },
 	{ .job = &done, .state = "completed", .summary = "ended 5s ago: completed, exit code 0." },
 	{ .job = &failed, .state = "failed", .summary = "failed, exit code 3" },

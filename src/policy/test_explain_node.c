@@ -37,8 +37,7 @@ static const struct pod fine = { POD_META(0), READY, ON_K1 }, sick = { POD_META(
                         strict = { POD_META(.annotations = asks_strict, .n_annotations = 2), READY, ON_K1 },
                         locked = { POD_META(.annotations = has_lock, .n_annotations = 4), READY, ON_K1 };
 
-static const struct knode k1 = { .meta = { .name = "k1" }, READY },
-                          k1_dead = { .meta = { .name = "k1" }, UNREADY },
+static const struct knode k1 = { .meta = { .name = "k1" }, READY }, k1_dead = { .meta = { .name = "k1" }, UNREADY },
                           k1_cordoned = { .meta = { .name = "k1" }, READY, .unschedulable = true };
 
 #define NODE .name = "n1", .cpus = 64
@@ -46,10 +45,7 @@ static const struct knode k1 = { .meta = { .name = "k1" }, READY },
 
 static const struct snode idle = { NODE, .state = NODE_IDLE }, mixed = { NODE, .state = NODE_MIXED, .cpus_alloc = 8 },
                           silent = { NODE, .state = NODE_IDLE, .flags = NODEF_NO_RESPOND },
-                          down = { NODE,
-	                           .state = NODE_DOWN,
-	                           .flags = NODEF_NO_RESPOND,
-	                           .reason = "Not responding",
+                          down = { NODE, .state = NODE_DOWN, .flags = NODEF_NO_RESPOND, .reason = "Not responding",
 	                           .reason_set = AGO(303) },
                           set_down = { NODE, .state = NODE_DOWN, .reason = "mine", .reason_set = AGO(303) },
                           cordon_drain = { DRAINED("k8s: cordon: loud fan") },
@@ -58,13 +54,12 @@ static const struct snode idle = { NODE, .state = NODE_IDLE }, mixed = { NODE, .
                           leaving_drain = { DRAINED("k8s: pod pending deletion") },
                           timeout_drain = { DRAINED("k8s: pod deletion timeout") },
                           person_drain = { DRAINED("bad gpu") }, prolog_drain = { DRAINED("Prolog error") },
-                          verify_drain = { DRAINED(PROLOG_FAILED_REASON) },
-                          draining = { NODE,
-	                               .state = NODE_ALLOCATED,
-	                               .flags = NODEF_DRAIN,
-	                               .reason = "bad gpu",
-	                               .reason_set = AGO(303),
-	                               .cpus_alloc = 64 },
+                          verify_drain = { DRAINED(PROLOG_FAILED_REASON) }, draining = { NODE,
+	                                                                                 .state = NODE_ALLOCATED,
+	                                                                                 .flags = NODEF_DRAIN,
+	                                                                                 .reason = "bad gpu",
+	                                                                                 .reason_set = AGO(303),
+	                                                                                 .cpus_alloc = 64 },
                           maint = { NODE, .state = NODE_IDLE, .flags = NODEF_MAINT },
                           reboots = { NODE, .state = NODE_ALLOCATED, .flags = NODEF_REBOOT_REQUESTED };
 
@@ -73,9 +68,11 @@ static const struct job job7 = {
 };
 static struct pod stray = { .meta = { .ns = "web", .name = "a" }, .phase = POD_RUNNING, .node_name = "k1" };
 static struct toleration any = { .op = TOLERATE_EXISTS };
-static struct pod guest = {
-	.meta = { .ns = "web", .name = "b" }, .phase = POD_RUNNING, .node_name = "k1", .tolerations = &any, .n_tolerations = 1
-};
+static struct pod guest = { .meta = { .ns = "web", .name = "b" },
+	                    .phase = POD_RUNNING,
+	                    .node_name = "k1",
+	                    .tolerations = &any,
+	                    .n_tolerations = 1 };
 static struct pod *const there[] = { &stray, &guest };
 
 static const struct row {
@@ -113,13 +110,14 @@ static const struct row {
 	  .summary = "n1 has been down for 5m3s: Not responding.",
 	  .waits_for = "slurmd to register",
 	  .todo = "k1 is not Ready" },
+	{ .snode = &down, .had_pod = true, .state = "down", .waits_for = "slurmd", .todo = "its NodeSet Pod is gone" },
+	{ .snode = &down, .state = "down", .waits_for = "slurmd", .todo = "see whether slurmd runs on n1" },
 	{ .snode = &down,
-	  .had_pod = true,
+	  .pod = &fine,
+	  .knode = &k1,
 	  .state = "down",
 	  .waits_for = "slurmd",
-	  .todo = "its NodeSet Pod is gone" },
-	{ .snode = &down, .state = "down", .waits_for = "slurmd", .todo = "see whether slurmd runs on n1" },
-	{ .snode = &down, .pod = &fine, .knode = &k1, .state = "down", .waits_for = "slurmd", .todo = "its Pod is ready" },
+	  .todo = "its Pod is ready" },
 	{ .snode = &down,
 	  .kube_error = "refused",
 	  .state = "down",
@@ -236,7 +234,8 @@ static const struct row {
 	  .pods = true,
 	  .job = &job7,
 	  .state = "locking",
-	  .waits_for = "2 Pods to go: web/a does not tolerate the lock and has not left yet; web/b tolerates the lock, but",
+	  .waits_for =
+	          "2 Pods to go: web/a does not tolerate the lock and has not left yet; web/b tolerates the lock, but",
 	  .todo = "nothing" },
 	{ .snode = &mixed,
 	  .pod = &locking,
@@ -245,7 +244,11 @@ static const struct row {
 	  .state = "locking",
 	  .waits_for = "the operator to lock it",
 	  .todo = "sunk operator" },
-	{ .snode = &maint, .pod = &fine, .state = "set-aside", .summary = "for maintenance", .todo = "show reservation" },
+	{ .snode = &maint,
+	  .pod = &fine,
+	  .state = "set-aside",
+	  .summary = "for maintenance",
+	  .todo = "show reservation" },
 	{ .snode = &mixed,
 	  .pod = &locked,
 	  .job = &job7,
@@ -317,9 +320,12 @@ static bool has_fact(const struct explanation *e, const char *about, const char 
 
 static void test_what_comes_after_a_persons_drain_is_told(void **state)
 {
-	const struct node_facts f = {
-		.name = "n1", .snode = &person_drain, .pod = &cordoned, .knode = &k1_cordoned, .reason_user = "ann", .now = NOW
-	};
+	const struct node_facts f = { .name = "n1",
+		                      .snode = &person_drain,
+		                      .pod = &cordoned,
+		                      .knode = &k1_cordoned,
+		                      .reason_user = "ann",
+		                      .now = NOW };
 	struct explanation e;
 
 	(void)state;
@@ -360,9 +366,12 @@ static void test_whose_a_drain_is_shows_in_its_reason(void **state)
 		const struct snode *node;
 		enum whose whose;
 	} table[] = {
-		{ &idle, WHOSE_NOBODY },          { &cordon_drain, WHOSE_KUBERNETES },
-		{ &timeout_drain, WHOSE_SCHEDULER }, { &verify_drain, WHOSE_VERIFIER },
-		{ &prolog_drain, WHOSE_SLURM },   { &person_drain, WHOSE_PERSON },
+		{ &idle, WHOSE_NOBODY },
+		{ &cordon_drain, WHOSE_KUBERNETES },
+		{ &timeout_drain, WHOSE_SCHEDULER },
+		{ &verify_drain, WHOSE_VERIFIER },
+		{ &prolog_drain, WHOSE_SLURM },
+		{ &person_drain, WHOSE_PERSON },
 	};
 
 	(void)state;

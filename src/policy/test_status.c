@@ -13,17 +13,18 @@ static struct pair asks_lock[] = { { LOCK_REQUEST_ANNOTATION, "normal" },
 	                           { LOCK_FOR_ANNOTATION, "4" } };
 
 #define SLURMD(n, k, ...)                                                                                              \
-	{                                                                                                              \
-		.meta = { .ns = "slurm", .name = (n), .labels = &nodeset_label, .n_labels = 1, __VA_ARGS__ },          \
-		.node_name = (k), .phase = POD_RUNNING, .conditions = &ready, .n_conditions = 1                        \
-	}
+	{ .meta = { .ns = "slurm", .name = (n), .labels = &nodeset_label, .n_labels = 1, __VA_ARGS__ },                \
+	  .node_name = (k),                                                                                            \
+	  .phase = POD_RUNNING,                                                                                        \
+	  .conditions = &ready,                                                                                        \
+	  .n_conditions = 1 }
 #define PLACED(n, k)                                                                                                   \
-	{                                                                                                              \
-		.meta = { .ns = "ml", .name = (n), .annotations = &job_note, .n_annotations = 1 }, .node_name = (k),   \
-		.phase = (k) ? POD_RUNNING : POD_PENDING                                                               \
-	}
+	{ .meta = { .ns = "ml", .name = (n), .annotations = &job_note, .n_annotations = 1 },                           \
+	  .node_name = (k),                                                                                            \
+	  .phase = (k) ? POD_RUNNING : POD_PENDING }
 
-static const struct pod n10 = SLURMD("n10", "k10", 0), n2 = SLURMD("n2", "k2", .annotations = asks_lock, .n_annotations = 4),
+static const struct pod n10 = SLURMD("n10", "k10", 0),
+                        n2 = SLURMD("n2", "k2", .annotations = asks_lock, .n_annotations = 4),
                         n9 = SLURMD("n9", NULL, 0), a = PLACED("a", "k10"), b = PLACED("b", NULL),
                         other = { .meta = { .ns = "web", .name = "o" }, .node_name = "k10", .phase = POD_RUNNING },
                         over = { .meta = { .ns = "web", .name = "x" }, .node_name = "k10", .phase = POD_FAILED };

@@ -242,7 +242,7 @@ def promtool(*args, stdin=None):
 
 @needs_promtool
 def test_promtool_takes_the_metrics_of_every_daemon(world, space):
-    space.sbatch("sleep 300", "-w", "n1", "--mem", "100", "-J", 'a "name"\\with\nall')
+    space.sbatch("sleep 300", "-w", "n1", "--mem", "100", "-J", 'a "name"\\with all')
     space.pod("web", annotations={"required-nodes": "n2"}).running()
     urls = dict(re.findall(r"^export SUNK_(\w+)_METRICS='?([^'\n]*)'?$", (world.dir / "env").read_text(), re.M))
     assert set(urls) == {"SCHEDULER", "SYNCER", "OPERATOR"}
