@@ -118,6 +118,7 @@ static size_t tally_take_most(struct tally *t, size_t *ret_n)
 static const struct {
 	const char *one, *many; /* after the number of nodes */
 } words[MISFITS] = {
+	[MISFIT_NOT_REQUIRED] = { "is not among the required nodes", "are not among the required nodes" },
 	[MISFIT_NO_NODE] = { "has no Kubernetes Node", "have no Kubernetes Node" },
 	[MISFIT_SELECTOR] = { "does not match the node selector", "do not match the node selector" },
 	[MISFIT_VOLUME] = { "cannot reach a volume", "cannot reach a volume" },

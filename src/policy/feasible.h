@@ -17,6 +17,7 @@
 /* Why not, most lasting first; the order in which a summary names them. */
 enum misfit {
 	FIT_OK,
+	MISFIT_NOT_REQUIRED,  /* the Pod names others (annotation required-nodes) */
 	MISFIT_NO_NODE,       /* the Kubernetes Node is gone */
 	MISFIT_SELECTOR,      /* nodeSelector or required node affinity */
 	MISFIT_VOLUME,        /* a volume can only be reached from elsewhere */

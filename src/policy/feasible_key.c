@@ -93,6 +93,7 @@ static void add_volumes(struct buf *out, const struct pod *pod, const struct pod
 
 void feasible_key(const struct pod *pod, const struct pod_volumes *volumes, struct buf *out)
 {
+	add(out, pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_REQUIRED_NODES));
 	add_selector(out, pod);
 	add_tolerations(out, pod);
 	add_asks(out, pod);

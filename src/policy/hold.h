@@ -11,5 +11,7 @@
 
 enum hold { HOLD_LEAVE, HOLD_DRAIN, HOLD_LIFT };
 
-/* held: a Pod is there that Slurm does not know of. A node that is drained already, by whomever, is left as it is. */
+/* held: a Pod is there that Slurm does not know of. A node that is drained already, by whomever, is left as it is; so is one that
+ * somebody took down with a reason of his own: nothing starts there, and he decides when it comes back. One that is down because it
+ * does not answer may come back by itself, and is drained before. */
 enum hold hold_decide(bool held, const struct snode *node, const char *our_reason);

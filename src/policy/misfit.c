@@ -13,11 +13,27 @@ void misfit_query_init(struct misfit_query *q, const struct pod *pod, const stru
 {
 	*q = (struct misfit_query) { .pod = pod, .volumes = volumes };
 	asks_init(&q->asks, pod);
+	/* One that cannot be read keeps the Pod from being submitted at all: validate_pod() says so. */
+	(void)hostlist_parse(&q->required,
+	                     pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_REQUIRED_NODES), NULL);
+	hostlist_sort_unique(&q->required);
 }
 
 void misfit_query_done(struct misfit_query *q)
 {
 	asks_done(&q->asks);
+	hostlist_done(&q->required);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return hostlist_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_required(const struct misfit_query *q, const char *node)
+{
+	return q->required.n == 0 ||
+	       (node && bsearch(&node, q->required.names, q->required.n, sizeof(*q->required.names), by_name));
 }
 
 static enum misfit misfit_taints(const struct pod *pod, const struct knode *node, const struct taint **ret)
@@ -41,6 +57,8 @@ enum misfit misfit_ever(const struct misfit_query *q, const struct place *place,
 {
 	const struct knode *node = place->node;
 
+	if (!is_required(q, place->slurm_node))
+		return MISFIT_NOT_REQUIRED;
 	if (!node)
 		return MISFIT_NO_NODE;
 	if (!pod_selects(q->pod, node, &ret->selector))
@@ -142,6 +160,7 @@ void misfit_why(const struct misfit_query *q, enum misfit m, const struct misfit
 		else
 			snprintf(why, FIT_WHY_MAX, "Kubernetes Node %.200s is gone", place->node_name);
 		break;
+	case MISFIT_NOT_REQUIRED: str_copy(why, FIT_WHY_MAX, "it is not among the nodes that the Pod requires"); break;
 	case MISFIT_SELECTOR: selector_why(q, &d->selector, why); break;
 	case MISFIT_VOLUME: reach_text(d->volume.how, q->pod, q->volumes, d->volume.claim, why); break;
 	case MISFIT_TAINT: snprintf(why, FIT_WHY_MAX, "taint %s is not tolerated", taint_text(d->taint, text)); break;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/hostlist.h"
 #include "policy/feasible.h"
 #include "policy/room.h"
 #include "policy/selector.h"
@@ -30,6 +31,7 @@ struct misfit_query {
 	const struct pod *pod;
 	const struct pod_volumes *volumes; /* may be NULL */
 	struct asks asks;
+	struct hostlist required; /* sorted; none = any node will do */
 };
 
 void misfit_query_init(struct misfit_query *q, const struct pod *pod, const struct pod_volumes *volumes);

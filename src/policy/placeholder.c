@@ -163,8 +163,10 @@ static void unscheduled(struct decision *d, const char *reason, const char *fmt,
 /* How a job came to its end, as an event on the Pod. */
 static void tell_end(const struct placeholder_job *j, const char *and_so, struct decision *d)
 {
+	d->event_job = j->id;
 	switch (j->state) {
 	case JOB_PREEMPTED:
+		d->event_waits = !j->preemptor && !j->preemptor_sought;
 		if (j->preemptor)
 			event(d, true, "Preempted", "Preempted by Slurm job %s: job %u had to make room; %s",
 			      j->preemptor, j->id, and_so);

@@ -48,6 +48,7 @@ struct placeholder_job {
 	const char *kube_node; /* the Kubernetes Node of that; NULL = not known */
 	const char *reason; /* Slurm's words for why it waits, or how it ended */
 	const char *preemptor; /* the job that took its place, "4711 (train of alice)"; NULL = not known */
+	bool preemptor_sought; /* and will not be */
 	usec_t over_since; /* monotonic, when we first saw that it is over; 0 = it is not */
 };
 
@@ -106,6 +107,8 @@ struct decision {
 	bool patient; /* the condition may wait a moment: often the next step comes at once */
 	bool warning; /* of the event */
 	const char *event; /* its reason, "Submitted"; NULL = none */
+	uint32_t event_job; /* told once for each reason and this job, whatever its text; 0 = once for each text */
+	bool event_waits; /* more will be known in a moment; without it, it is told when the Pod goes */
 	char event_text[DECISION_TEXT_MAX];
 	const char
 	        *unscheduled; /* reason for PodScheduled=False: "Unschedulable", "ValidationFailed"; NULL = leave it */

@@ -271,6 +271,17 @@ void podjob_make(const struct pod *pod, const struct wishes *wishes, const struc
 	*ret = j;
 }
 
+void podjob_narrow(struct podjob *j)
+{
+	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
+
+	if (hostlist_parse(&h, j->spec.required, NULL) < 0)
+		return;
+	hostlist_sort_unique(&h);
+	if (h.n > 1)
+		j->spec.required = NULL;
+}
+
 void podjob_done(struct podjob *j)
 {
 	for (int i = 0; i < j->n_text; i++)

@@ -44,6 +44,9 @@ struct podjob {
  * gave the wishes. */
 void podjob_make(const struct pod *pod, const struct wishes *wishes, const struct rules *rules, const char *excluded,
                  struct podjob *ret);
+/* As Slurm must be told: a list of required nodes means all of them to it. Of several the Pod needs only one: the others of the
+ * cluster are in `excluded` instead (see feasible.h), and none is required. */
+void podjob_narrow(struct podjob *j);
 void podjob_done(struct podjob *j);
 
 /* Exit code of a Pod that is over: 0 when it succeeded, else that of the first container that failed (128 + signal when it was

@@ -13,6 +13,7 @@
 
 #define ANNOTATION_PREFIX "sunk.coreweave.com/"
 #define ANNOTATION_JOB_ID ANNOTATION_PREFIX "job-id"
+#define ANNOTATION_REQUIRED_NODES ANNOTATION_PREFIX "required-nodes"
 #define LABEL_NODESET ANNOTATION_PREFIX "nodeset"
 #define TAINT_LOCK ANNOTATION_PREFIX "lock"
 

@@ -42,6 +42,7 @@ static void test_the_most_lasting_reason_is_told_in_a_clause(void **state)
 	const struct {
 		const char *what;
 		bool gone, unlabelled, small, cordoned;
+		const char *required;
 		struct taint *taints;
 		uint32_t n_taints, n_terms;
 		bool affinity;
@@ -49,6 +50,11 @@ static void test_the_most_lasting_reason_is_told_in_a_clause(void **state)
 		const char *why;
 	} cases[] = {
 		{ "fits" },
+		{ "required", .required = "s[1-2]" },
+		{ "not required", .required = "s2,s10", .want = MISFIT_NOT_REQUIRED,
+		  .why = "it is not among the nodes that the Pod requires" },
+		{ "not required, and gone", .required = "s2", .gone = true, .want = MISFIT_NOT_REQUIRED,
+		  .why = "it is not among the nodes that the Pod requires" },
 		{ "gone", .gone = true, .want = MISFIT_NO_NODE, .why = "Kubernetes Node n1 is gone" },
 		{ "selector, though all else is wrong too", .unlabelled = true, .small = true, .cordoned = true,
 		  .taints = both, .n_taints = 2, .want = MISFIT_SELECTOR,
@@ -74,8 +80,11 @@ static void test_the_most_lasting_reason_is_told_in_a_clause(void **state)
 		struct knode node = NODE("n1");
 		struct place place = { "s1", cases[i].gone ? NULL : &node, "n1" };
 		struct pod pod = pod_of("p");
+		struct pair annotation = { ANNOTATION_REQUIRED_NODES, cases[i].required };
 		char why[FIT_WHY_MAX] = "";
 
+		pod.meta.annotations = &annotation;
+		pod.meta.n_annotations = cases[i].required != NULL;
 		node.meta.n_labels = cases[i].unlabelled ? 0 : 1;
 		node.allocatable = cases[i].small ? small : whole;
 		node.unschedulable = cases[i].cordoned;
@@ -288,6 +297,18 @@ static void test_a_key_does_not_depend_on_who_the_pod_is(void **state)
 	assert_string_equal(ka, kc);
 }
 
+static void test_a_key_depends_on_the_nodes_that_a_pod_requires(void **state)
+{
+	struct pod a = pod_of("a"), b = pod_of("a");
+	_cleanup_free_ char *ka = key_of(&a, NULL), *kb = NULL;
+
+	(void)state;
+	b.meta.annotations = &(struct pair) { ANNOTATION_REQUIRED_NODES, "s1" };
+	b.meta.n_annotations = 1;
+	kb = key_of(&b, NULL);
+	assert_string_not_equal(ka, kb);
+}
+
 static void test_values_cannot_pretend_to_be_others(void **state)
 {
 	struct pair one[] = { { "a", "b1:c" } }, two[] = { { "a", "b" }, { "c", "" } };
@@ -451,5 +472,6 @@ TEST_MAIN(TEST(the_most_lasting_reason_is_told_in_a_clause), TEST(a_slurm_node_w
           TEST(a_toleration_of_the_cordon_makes_a_cordoned_node_fine), TEST(a_lock_taint_of_another_effect_counts),
           TEST(just_before_binding_what_is_there_counts), TEST(all_places_are_counted_excluded_and_explained),
           TEST(places_in_any_order_give_the_same_list), TEST(a_summary_is_bounded_whatever_the_nodes_say),
-          TEST(a_key_does_not_depend_on_who_the_pod_is), TEST(values_cannot_pretend_to_be_others),
-          TEST(equal_keys_give_equal_results), TEST(a_key_that_is_too_long_says_so))
+          TEST(a_key_does_not_depend_on_who_the_pod_is), TEST(a_key_depends_on_the_nodes_that_a_pod_requires),
+          TEST(values_cannot_pretend_to_be_others), TEST(equal_keys_give_equal_results),
+          TEST(a_key_that_is_too_long_says_so))

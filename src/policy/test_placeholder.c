@@ -295,6 +295,41 @@ static void test_foreign_pods_are_left_alone(void **state)
 	assert_null(d.event);
 }
 
+static void test_an_end_is_told_once_and_a_preemption_with_its_cause(void **state)
+{
+	struct pod pod = pod_of(BOUND);
+	struct placeholder_job j = ENDING(JOB_PREEMPTED);
+	struct placeholder_view v = { .pod = &pod,
+		                      .in_scope = true,
+		                      .jobs = &j,
+		                      .n_jobs = 1,
+		                      .jobs_known = true,
+		                      .feasible = &some_fit,
+		                      .rules = &delete_rules,
+		                      .now = NOW };
+	struct decision d;
+
+	(void)state;
+	placeholder_decide(&v, &d);
+	assert_string_equal(d.event, "Preempted");
+	assert_int_equal(d.step, STEP_DELETE); /* which does not wait */
+	assert_true(d.event_waits);
+	j.preemptor_sought = true;
+	placeholder_decide(&v, &d);
+	assert_false(d.event_waits);
+	j.preemptor = "9 (train of alice)";
+	placeholder_decide(&v, &d);
+	assert_non_null(strstr(d.event_text, "by Slurm job 9 (train of alice)"));
+	assert_int_equal(d.event_job, 7);
+	j.flags = 0; /* over, and the Pod is still there: the same end */
+	placeholder_decide(&v, &d);
+	assert_string_equal(d.event, "Preempted");
+	assert_int_equal(d.event_job, 7);
+	j.state = JOB_CANCELLED;
+	placeholder_decide(&v, &d);
+	assert_false(d.event_waits);
+}
+
 static void test_adoption_needs_annotation_toleration_and_deadline(void **state)
 {
 	struct pod pod = pod_of(ADOPTED);
@@ -315,4 +350,5 @@ static void test_adoption_needs_annotation_toleration_and_deadline(void **state)
 
 TEST_MAIN(TEST(one_step_for_every_situation), TEST(all_problems_of_a_pod_are_told_at_once_and_nothing_is_submitted),
           TEST(what_slurm_refused_is_said_in_its_words_and_tried_again_later), TEST(foreign_pods_are_left_alone),
+          TEST(an_end_is_told_once_and_a_preemption_with_its_cause),
           TEST(adoption_needs_annotation_toleration_and_deadline))

@@ -106,6 +106,14 @@ static void test_every_wish_reaches_the_job(void **state)
 	assert_int_equal(j.spec.gid, 4294967293);
 	assert_int_equal(j.spec.time_limit_min, 123);
 	assert_int_equal(j.spec.shared, SHARED_OK);
+	podjob_narrow(&j);
+	assert_string_equal(j.spec.required, "n7");
+	podjob_done(&j);
+	w.required_nodes = "n[7-8]"; /* of which one is enough: to Slurm it would mean both */
+	podjob_make(make(&m, 1, 1, NULL, 0), &w, &standard, NULL, &j);
+	assert_string_equal(j.spec.required, "n[7-8]");
+	podjob_narrow(&j);
+	assert_null(j.spec.required);
 	podjob_done(&j);
 	w.priority = 0;
 	podjob_make(&m.pod, &w, &standard, NULL, &j);

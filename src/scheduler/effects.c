@@ -75,26 +75,66 @@ static usec_t pause_of(struct effect *x, usec_t asked_for)
 	return MAX_OF(span, asked_for);
 }
 
-void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, bool warning, const char *reason,
+static void send_event(struct scheduler *s, struct entry *e, bool warning, const char *reason, const char *text)
+{
+	const char *slash = strchr(e->key, '/');
+	_cleanup_free_ char *ns = mem_strndup(e->key, (size_t)(slash - e->key));
+
+	if (warning)
+		log_info("Pod %s: %s: %s", e->key, reason, text);
+	s->o.kube->ops->event(s->o.kube,
+	                      &(struct kube_event) {
+	                              .about = { .kind = KUBE_PODS, .ns = ns, .name = slash + 1, .uid = e->uid },
+	                              .type = warning ? "Warning" : "Normal",
+	                              .reason = reason,
+	                              .action = "Scheduling",
+	                              .message = text,
+	                      });
+}
+
+void effects_event(struct scheduler *s, struct entry *e, enum said kind, bool warning, const char *reason,
                    const char *text)
 {
 	uint64_t said = hash_text(reason) * 31 + hash_text(text);
 
-	if (e->said == said)
+	if (e->said[kind] == said)
 		return;
-	e->said = said;
-	if (warning)
-		log_info("Pod %s: %s: %s", e->key, reason, text);
-	s->o.kube->ops->event(s->o.kube, &(struct kube_event) {
-	                                         .about = { .kind = KUBE_PODS,
-	                                                    .ns = pod->meta.ns,
-	                                                    .name = pod->meta.name,
-	                                                    .uid = pod->meta.uid },
-	                                         .type = warning ? "Warning" : "Normal",
-	                                         .reason = reason,
-	                                         .action = "Scheduling",
-	                                         .message = text,
-	                                 });
+	e->said[kind] = said;
+	send_event(s, e, warning, reason, text);
+}
+
+static void owe(struct entry *e, const char *reason, const char *text)
+{
+	free(e->owed);
+	free(e->owed_reason);
+	e->owed = mem_strdup(text);
+	e->owed_reason = mem_strdup(reason);
+}
+
+void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+{
+	uint64_t said;
+
+	if (!pod && e->owed) {
+		send_event(s, e, true, e->owed_reason, e->owed);
+		owe(e, NULL, NULL);
+	}
+	if (!pod || !d->event)
+		return;
+	if (!d->event_job) {
+		effects_event(s, e, SAID_STEP, d->warning, d->event, d->event_text);
+		return;
+	}
+	said = hash_text(d->event) * 31 + d->event_job;
+	if (e->said[SAID_END] == said)
+		return;
+	if (d->event_waits) {
+		owe(e, d->event, d->event_text);
+		return;
+	}
+	owe(e, NULL, NULL);
+	e->said[SAID_END] = said;
+	send_event(s, e, d->warning, d->event, d->event_text);
 }
 
 static struct kube_ref ref_of(const struct pod *pod)
@@ -116,7 +156,6 @@ static void settle(struct effect *x)
 
 static void bound(struct effect *x)
 {
-	const struct pod *pod = entry_pod(x->s, x->e);
 	char text[512];
 
 	count(x->s, COUNT_BOUND);
@@ -126,8 +165,7 @@ static void bound(struct effect *x)
 	}
 	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", x->node, x->job);
 	log_info("Pod %s: %s", x->e->key, text);
-	if (pod)
-		effects_event(x->s, x->e, pod, false, "Scheduled", text);
+	effects_event(x->s, x->e, SAID_STEP, false, "Scheduled", text);
 }
 
 static void bind_answered(struct effect *x, const struct kube_result *r)
@@ -390,6 +428,7 @@ static bool submit(struct scheduler *s, struct entry *e, const struct pod *pod, 
 	}
 	excluded = places_excluded(s, e, f, w);
 	podjob_make(pod, w, &s->rules, excluded, &job);
+	podjob_narrow(&job);
 	script = str_printf("#!/bin/sh\nexec %s placeholder\n", s->o.hook_program);
 	job.spec.script = script;
 	job.spec.env = env;

@@ -128,7 +128,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		d->ask = *ask;
 		if (!e->hold_node)
 			e->hold_node = mem_strdup(j->node);
-		effects_event(s, e, pod, true, "Drained",
+		effects_event(s, e, SAID_HOOK, true, "Drained",
 		              "The Pod is still there just before KillWait: its node is drained");
 		places_drain(s, j->node, drained, d);
 		break;

@@ -55,6 +55,8 @@ struct avoided {
 	usec_t until;
 };
 
+enum said { SAID_STEP, SAID_END, SAID_WARNING, SAID_HOOK, SAID }; /* events that do not alternate with others */
+
 struct entry {
 	char uid[POD_UID_MAX];
 	char *key; /* "ns/name" */
@@ -68,7 +70,9 @@ struct entry {
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
 	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
-	uint64_t said, annotations; /* hashes: of the last event; of the annotations that Slurm refused */
+	uint64_t said[SAID]; /* hashes of the last events */
+	uint64_t annotations; /* hash of the annotations that Slurm refused */
+	char *owed, *owed_reason; /* an event that waits for what is not known yet; NULL = none */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code; /* of the Pod, as last seen */
 	uint16_t tries, refusals;
@@ -174,8 +178,11 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 /* Writes conditions when they differ. True when something was sent. */
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         usec_t now, usec_t *ret_again);
-void effects_event(struct scheduler *s, struct entry *e, const struct pod *pod, bool warning, const char *reason,
+/* An event on the entry's Pod, also when that is gone already; once, until another of the kind was said. */
+void effects_event(struct scheduler *s, struct entry *e, enum said kind, bool warning, const char *reason,
                    const char *text);
+/* That of a decision, or what one before it owes. */
+void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d);
 
 /* hooks.c */
 void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now);

@@ -168,7 +168,8 @@ static bool job_is_ours(struct scheduler *s, const struct job *job, struct extra
 static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
 {
 	return a->state != b->state || a->flags != b->flags || a->restarts != b->restarts || a->mark != b->mark ||
-	       a->mark_restarts != b->mark_restarts || a->released != b->released || a->launch_failed != b->launch_failed;
+	       a->mark_restarts != b->mark_restarts || a->released != b->released ||
+	       a->launch_failed != b->launch_failed;
 }
 
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
@@ -317,13 +318,13 @@ static void find_preemptors(struct scheduler *s, const struct slurm_result *r)
 		struct known_job *j = jobs_get(s, r->jobs[i].id);
 		const struct job *taker;
 
-		if (!j || j->p.state != JOB_PREEMPTED || j->preemptor || !j->node)
+		if (!j || j->p.state != JOB_PREEMPTED || j->p.preemptor_sought)
 			continue;
-		taker = preemptor_of(&r->jobs[i], j->node, r);
-		if (!taker)
-			continue;
-		j->preemptor =
-		        str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"), str_or(taker->user, "?"));
+		taker = j->node ? preemptor_of(&r->jobs[i], j->node, r) : NULL;
+		j->p.preemptor_sought = true;
+		if (taker)
+			j->preemptor = str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"),
+			                          str_or(taker->user, "?"));
 		entry_dirty(s, j->entry, 0);
 	}
 }

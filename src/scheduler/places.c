@@ -232,6 +232,19 @@ static bool is_avoided(struct scheduler *s, const struct avoided *a)
 	return a->node && now_of(s) < a->until && map_get(&s->places->by_name, a->node);
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return hostlist_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static bool leaves_any(const struct places *p, const struct hostlist *excluded)
+{
+	for (size_t i = 0; i < p->n_list; i++)
+		if (!bsearch(&p->list[i].slurm_node, excluded->names, excluded->n, sizeof(*excluded->names), by_name))
+			return true;
+	return false;
+}
+
 char *places_excluded(struct scheduler *s, struct entry *e, const struct feasible *f, const struct wishes *w)
 {
 	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
@@ -242,20 +255,20 @@ char *places_excluded(struct scheduler *s, struct entry *e, const struct feasibl
 		return NULL;
 	for (size_t i = 0; i < AVOID_MAX; i++)
 		avoids |= is_avoided(s, &e->avoid[i]);
-	if ((!avoids && !w->excluded_nodes) || hostlist_parse(&h, f->excluded, NULL) < 0)
+	if ((!avoids && !w->excluded_nodes) || hostlist_parse(&h, f->excluded, NULL) < 0 ||
+	    hostlist_parse(&h, w->excluded_nodes, NULL) < 0)
 		return mem_strdup(f->excluded);
 	for (size_t i = 0; i < AVOID_MAX; i++)
 		if (is_avoided(s, &e->avoid[i]))
 			hostlist_add(&h, e->avoid[i].node);
 	hostlist_sort_unique(&h);
-	if (h.n >= s->places->n_list) { /* nothing would be left: better to try one again */
+	if (avoids && !leaves_any(s->places, &h)) { /* better to try one of them again */
 		hostlist_done(&h);
 		h = HOSTLIST_INIT;
 		(void)hostlist_parse(&h, f->excluded, NULL);
+		(void)hostlist_parse(&h, w->excluded_nodes, NULL);
+		hostlist_sort_unique(&h);
 	}
-	if (hostlist_parse(&h, w->excluded_nodes, NULL) < 0)
-		return mem_strdup(f->excluded);
-	hostlist_sort_unique(&h);
 	hostlist_format(&h, &text);
 	return buf_take(&text);
 }
@@ -532,7 +545,7 @@ static void check_holds(struct places *p)
 	while ((e = map_next(&p->s->by_uid, &k))) {
 		const struct snode *n = e->hold_node ? map_get(&p->by_name, e->hold_node) : NULL;
 
-		if (n && !(n->flags & NODEF_DRAIN))
+		if (n && hold_decide(true, n, DRAIN_REASON) == HOLD_DRAIN)
 			places_drain(p->s, n->name, NULL, NULL);
 	}
 }

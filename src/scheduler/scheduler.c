@@ -64,6 +64,8 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	free(e->settle_rv);
 	free(e->hold_node);
 	free(e->bound_node);
+	free(e->owed);
+	free(e->owed_reason);
 	free(e);
 }
 
@@ -282,13 +284,12 @@ static void look(struct scheduler *s, struct entry *e)
 	places_hold(s, e, pod, &d);
 	if (d.step != STEP_REST)
 		log_debug("Pod %s: %s job %u", e->key, step_name(d.step), d.job);
-	if (d.event && pod)
-		effects_event(s, e, pod, d.warning, d.event, d.event_text);
+	effects_tell(s, e, pod, &d);
 	if (problems.n_warnings && pod && !e->n_jobs) {
 		struct buf text = BUF(DECISION_TEXT_MAX);
 
 		problems_join(&problems, true, &text);
-		effects_event(s, e, pod, true, "ValidationWarning", buf_text(&text));
+		effects_event(s, e, SAID_WARNING, true, "ValidationWarning", buf_text(&text));
 		buf_done(&text);
 	}
 	if (pod && effects_conditions(s, e, pod, &d, now, &again))

@@ -54,7 +54,7 @@ enum scheduler_hook { HOOK_STARTED, HOOK_WAIT, HOOK_TERMINATE, HOOK_DRAIN, SCHED
 struct hook_ask {
 	enum scheduler_hook hook;
 	uint32_t job_id;
-	uint32_t run;    /* of the job: how often it was started before */
+	uint32_t run; /* of the job: how often it was started before */
 	const char *uid; /* the Pod's, as the caller says; NULL = not said */
 	const char *token;
 	void (*reply)(void *arg, int status, const char *json);

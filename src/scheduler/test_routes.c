@@ -139,7 +139,8 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 	} calls[] = {
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3", HOOK_STARTED, 1, 3 },
 		{ "GET", "/v1/jobs/67108863/wait?uid=u-1&run=0", HOOK_WAIT, 67108863, 0 },
-		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647, UINT32_MAX },
+		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647,
+		  UINT32_MAX },
 		{ "POST", "/v1/jobs/42/drain?x=y&uid=u%2D1", HOOK_DRAIN, 42, 0 },
 	};
 	_cleanup_fixture_ struct fixture *f = fixture_new(NULL, true);

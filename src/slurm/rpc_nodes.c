@@ -212,6 +212,8 @@ static const char *unexpected(const struct node_change *c, const struct snode *n
 		return NULL;
 	if (n->state == NODE_DOWN && !c->expect_or_down)
 		return "the node is down";
+	if (n->state == NODE_DOWN && !drained && !str_eq(str_or(n->reason, ""), str_or(c->expect_reason, "")))
+		return "the node is down for another reason now";
 	if (drained != c->expect_drained)
 		return drained ? "the node is drained now" : "the node is no longer drained";
 	if (drained && (!str_eq(n->reason, c->expect_reason) || n->reason_uid != c->expect_reason_uid ||

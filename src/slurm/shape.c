@@ -174,8 +174,7 @@ const struct shape shape_spec = SHAPE(job_spec, spec_fields);
 
 static const struct field job_change_fields[] = {
 	F(job_change, what),     F(job_change, extra),    F(job_change, excluded),       F(job_change, comment),
-	F(job_change, required), F(job_change, priority), F(job_change, time_limit_min),
-	F(job_change, admin_comment),
+	F(job_change, required), F(job_change, priority), F(job_change, time_limit_min), F(job_change, admin_comment),
 };
 const struct shape shape_job_change = SHAPE(job_change, job_change_fields);
 

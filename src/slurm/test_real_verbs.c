@@ -606,8 +606,7 @@ static void test_a_signal_reaches_the_script(void **state)
 static void test_a_waiting_job_is_changed(void **state)
 {
 	struct job_change change = { .what = JOB_CHANGE_EXTRA | JOB_CHANGE_EXCLUDED | JOB_CHANGE_COMMENT |
-		                             JOB_CHANGE_REQUIRED | JOB_CHANGE_TIME_LIMIT |
-		                             JOB_CHANGE_ADMIN_COMMENT,
+		                             JOB_CHANGE_REQUIRED | JOB_CHANGE_TIME_LIMIT | JOB_CHANGE_ADMIN_COMMENT,
 		                     .extra = "ns/pod/uid: started",
 		                     .admin_comment = "sunk: released",
 		                     .excluded = "n[1-2]",

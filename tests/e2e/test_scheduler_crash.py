@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from world import STUBBORN, hold
+from world import DRAINED, STUBBORN, hold
 
 # who is killed keeps its lease: others wait for it to run out, here not for long
 LEASE = "--lease-duration=3s --renew-deadline=2s --retry-period=500ms"
@@ -202,6 +202,26 @@ def test_a_pod_whose_slurmd_died_goes_before_anything_else_comes(world, space):
     assert not world.is_drained("n3")
 
 
+def test_a_node_taken_down_by_an_admin_keeps_his_reason_and_is_held_when_it_is_back(world, space):
+    pod = space.pod("stays", annotations={"required-nodes": "n3"}).running()
+    agent, slurmd = world.pid("agent"), slurmd_of(world, "n3")[0]
+    world.halt(agent)  # the Pod cannot go
+    world.halt(slurmd)  # and the node cannot come back by itself
+    try:
+        world.scontrol("update", "nodename=n3", "state=down", "reason=broken fan")
+        world.until("the Pod says that it has no job", lambda: pod.condition("SlurmJobLive"))
+        assert pod.condition("SlurmJobLive")["status"] == "False"
+        world.never("his reason is overwritten", lambda: world.node_reason("n3") != "broken fan")
+        world.go_on(slurmd)
+        world.scontrol("update", "nodename=n3", "state=resume", ok=None)  # unless slurmd was faster
+        world.until("the node is held", lambda: world.is_drained("n3") and world.node_reason("n3") == DRAINED)
+    finally:
+        world.go_on(slurmd)
+        world.go_on(agent)
+    pod.vanishes()
+    world.until("the drain is lifted", lambda: not world.is_drained("n3"))
+
+
 # ---- slurmctld dies ----
 
 
@@ -231,7 +251,7 @@ def test_a_node_deleted_from_slurm_costs_no_pod_at_the_next_restart(world, space
     pending = space.pod("pending", cpu="16", annotations={"required-nodes": "n1"})
     running = space.pod("running").running()
     job_id = pending.submitted()
-    world.until("it is excluded", lambda: world.job(job_id)["ExcNodeList"] == "n4")
+    world.until("it is excluded", lambda: world.job(job_id)["ExcNodeList"] == "n[2-4]")
     assert world.call("DELETE", "/api/v1/namespaces/slurm/pods/n4").status in (200, 202)
     world.until("slurmd is gone", lambda: world.call("GET", "/api/v1/namespaces/slurm/pods/n4").status == 404)
     world.until("Slurm lets the node go", lambda: "n4" not in world.scontrol("delete", "nodename=n4", ok=None) + world.scontrol("show", "nodes", ok=None), 40)

@@ -84,6 +84,7 @@ def test_a_job_of_higher_priority_preempts_a_pod_and_waits_until_it_is_gone(worl
     pod.vanishes()
     assert pod.jobs()[-1]["JobState"] == "PREEMPTED"
     pod.says("Preempted", f"by Slurm job {high} (train of root)")
+    assert len(pod.events("Preempted")) == 1, pod.events()
 
 
 def test_a_pod_of_higher_priority_preempts_a_job(world, space):
@@ -122,9 +123,7 @@ def test_a_pod_whose_node_failed_in_slurm_says_so_and_goes(world, space):
         world.until("the Pod says that it has no job", lambda: pod.gone() or pod.condition("SlurmJobLive"), 5)
         assert pod.condition("SlurmJobLive")["status"] == "False"
         assert pod.events("NodeFailed"), pod.events()
-        world.until("the node is held for it", lambda: world.is_drained("n2"), 5)
         pod.vanishes()
-        world.until("it is not any more", lambda: not world.is_drained("n2"))
     finally:
         world.resume("n2")
 
@@ -180,6 +179,15 @@ def test_a_job_requeued_by_an_admin_does_not_leave_its_pod_without_one(world, sp
     world.scontrol("requeue", job_id)
     pod.vanishes()
     world.until("no job is left", lambda: not pod.live_jobs(), 40)
+
+
+def test_a_suspended_job_does_not_leave_its_pod_on_cpus_of_others(world, space):
+    pod = space.pod("suspended").running()
+    world.scontrol("suspend", pod.job_id())
+    pod.vanishes()
+    assert pod.events("Suspended"), pod.events()
+    world.until("no job is left", lambda: not pod.live_jobs(), 40)
+    world.until("no node is held", lambda: not any(world.is_drained(f"n{i}") for i in range(1, 5)))
 
 
 def test_a_job_id_that_someone_changed_is_put_right(world, space):

@@ -300,7 +300,7 @@ def test_a_pod_is_never_bound_into_outofcpu(world, space):
     stray = space.manifest("stray", cpu="12")
     stray["spec"]["nodeName"] = "k1"
     stray["spec"]["schedulerName"] = "default-scheduler"
-    space.create(stray).running()
+    space.stray = space.create(stray).running()
     pod = space.pod("fits", cpu="8", annotations={"prefer": "dyn"})
     pinned = space.pod("pinned", cpu="8", annotations={"required-nodes": "n1"})
     pod.running()
@@ -310,6 +310,32 @@ def test_a_pod_is_never_bound_into_outofcpu(world, space):
     world.until("its job ended", lambda: any(j["JobState"] == "CANCELLED" for j in pinned.jobs()))
     assert pinned.node() is None
     assert len(pinned.live_jobs()) <= 1
+    space.stray.delete(grace=0)
+    pinned.running()  # the node that refused it is not excluded: it is the only one
+
+
+def test_of_several_required_nodes_a_pod_gets_one(world, space):
+    pods = [space.pod(f"either{i}", cpu="16", annotations={"required-nodes": "n[3-4]"}).running() for i in range(2)]
+    assert {p.node() for p in pods} == {"k3", "k4"}
+    third = space.pod("third", cpu="16", annotations={"required-nodes": "n3,n4"})
+    job = world.job(third.submitted())
+    assert job["ReqNodeList"] == "(null)" and job["ExcNodeList"] == "n[1-2]", job
+    free = pods[1].node()
+    pods[1].delete(grace=0)
+    third.running()
+    assert third.node() == free
+
+
+def test_a_required_node_that_cannot_be_is_told(world, space):
+    world.change_node("k4", spec={"unschedulable": True})
+    try:
+        pod = space.pod("waits", annotations={"required-nodes": "n4"})
+        told = pod.says("FailedScheduling")
+        assert "3 are not among the required nodes" in told and "1 is cordoned" in told, told
+        assert pod.jobs() == []
+    finally:
+        world.change_node("k4", spec={"unschedulable": None})
+    pod.running()
 
 
 def test_a_taken_host_port_is_respected(world, space):

@@ -245,8 +245,10 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 		if (live)
 			*why = "is over, but its job is not";
 	} else if (p->node_name) {
-		if (!live || live->state != JOB_RUNNING || live->flags ||
-		    live->node != kube_node_number(w, p->node_name))
+		if (!live && !pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_JOB_ID))
+			*why = NULL; /* as in check_lost() */
+		else if (!live || live->state != JOB_RUNNING || live->flags ||
+		         live->node != kube_node_number(w, p->node_name))
 			*why = "is bound, but has no running job";
 		else if (p->phase != POD_RUNNING)
 			*why = "does not run yet";

@@ -419,8 +419,7 @@ static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void 
 	if (q->job_change)
 		c->job_change = (struct job_change) { .what = q->job_change->what,
 			                              .extra = mem_strdup(q->job_change->extra),
-			                              .admin_comment =
-			                                      mem_strdup(q->job_change->admin_comment),
+			                              .admin_comment = mem_strdup(q->job_change->admin_comment),
 			                              .excluded = mem_strdup(q->job_change->excluded) };
 	if (q->node_change) {
 		c->node_change = *q->node_change;
