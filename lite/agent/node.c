@@ -60,7 +60,8 @@ int64_t agent_node_allocatable(const struct agent_node *n, const char *resource)
 static void put_label(const struct agent_node *n, struct patch *p, const char *label)
 {
 	_cleanup_free_ char *key = mem_strndup(label, strcspn(label, "=")), *value = NULL;
-	const char *text = label[strlen(key)] ? label + strlen(key) + 1 : "", *number = n->spec.name + strlen(n->spec.name);
+	const char *text = label[strlen(key)] ? label + strlen(key) + 1 : "",
+	           *number = n->spec.name + strlen(n->spec.name);
 	size_t before = strcspn(text, "%");
 
 	while (number > n->spec.name && isdigit((unsigned char)number[-1]))

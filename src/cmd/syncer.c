@@ -23,7 +23,7 @@ struct syncerd {
 	/* settings */
 	char *ns, *release, *hook_listen, *token_file, *cert_file, *key_file, *reboot_condition, *reboot_reason;
 	usec_t poll_min, poll_max, metrics_interval, hook_timeout;
-	bool node_permissions;
+	bool node_permissions, node_cleanup;
 	/* made from them */
 	struct buf cert, key;
 	struct listen hook_at;
@@ -98,6 +98,11 @@ static void make_rows(struct syncerd *s)
 		  .min = USEC_SEC,
 		  .max = USEC_HOUR,
 		  .help = "How long a prolog waits for its node to be locked; less than Slurm's PrologTimeout." },
+		{ .flag = "slurm-node-cleanup",
+		  .config = "syncer.slurmNodeCleanUp",
+		  .type = ARG_BOOL,
+		  .value = &s->node_cleanup,
+		  .help = "Delete Slurm nodes that no NodeSlice lists any more, once nothing runs there." },
 		{ .flag = "node-permissions",
 		  .config = "syncer.nodePermissions.enabled",
 		  .type = ARG_BOOL,
@@ -201,6 +206,7 @@ static int start(void *arg, struct daemon *d, struct err *err)
 	        .poll_max = s->poll_max,
 	        .metrics_interval = s->metrics_interval,
 	        .hook_timeout = s->hook_timeout,
+	        .node_cleanup = s->node_cleanup,
 	        .node_permissions = s->node_permissions,
 	        .reboot_condition = s->reboot_condition,
 	        .reboot_reason = s->reboot_reason,
@@ -265,6 +271,7 @@ struct part *syncer_part_new(void)
 		.poll_max = 10 * USEC_SEC,
 		.metrics_interval = 5 * USEC_SEC,
 		.hook_timeout = 50 * USEC_SEC,
+		.node_cleanup = true,
 		.hook_listen = (char *)"0.0.0.0:8090",
 		.token_file = (char *)"",
 		.cert_file = (char *)"",

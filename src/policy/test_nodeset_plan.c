@@ -37,9 +37,7 @@ static struct pair wants_gpu = { "gpu", "yes" };
 static void say(struct world *w, size_t i, enum slurm slurm, bool ready)
 {
 	struct condition *c = w->conditions[i];
-	int running = slurm == RUNNING || slurm == DRAINING ? COND_TRUE
-	              : slurm >= ABSENT                     ? COND_UNKNOWN
-	                                                    : COND_FALSE;
+	int running = slurm == RUNNING || slurm == DRAINING ? COND_TRUE : slurm >= ABSENT ? COND_UNKNOWN : COND_FALSE;
 	static const char *const reasons[] = { [DRAINED] = "DrainedForDeletion",
 		                               [DRAINED_BEFORE] = "Drained",
 		                               [DOWN] = "DownForDeletion",

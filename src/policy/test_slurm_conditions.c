@@ -241,7 +241,7 @@ static void test_a_pod_without_a_slurm_node_says_that_nobody_knows(void **state)
 #define T(name) cmocka_unit_test_setup(test_##name, setup)
 TEST_MAIN(T(a_new_pod_gets_all_three_conditions_and_labels), T(what_did_not_change_is_not_written),
           T(a_drain_is_told_with_its_reason), T(a_pod_to_be_deleted_hears_only_what_was_read_since),
-          T(another_reason_keeps_the_time_of_the_drain),
-          T(a_reason_that_lingers_is_no_drain), T(strange_reasons_are_told_once),
-          T(running_is_whatever_has_a_job_or_its_remains), T(a_prolog_counts_until_slurm_was_asked_after_it),
-          T(silence_after_an_undrain_is_no_news), T(a_pod_without_a_slurm_node_says_that_nobody_knows))
+          T(another_reason_keeps_the_time_of_the_drain), T(a_reason_that_lingers_is_no_drain),
+          T(strange_reasons_are_told_once), T(running_is_whatever_has_a_job_or_its_remains),
+          T(a_prolog_counts_until_slurm_was_asked_after_it), T(silence_after_an_undrain_is_no_news),
+          T(a_pod_without_a_slurm_node_says_that_nobody_knows))

@@ -73,6 +73,15 @@ static void claim_by_class(const void *object, store_index_add add, void *arg)
 		add(arg, c->storage_class);
 }
 
+static void nodeslice_by_node(const void *object, store_index_add add, void *arg)
+{
+	const struct nodeslice *s = object;
+
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		if (!str_empty(s->nodes[i]))
+			add(arg, s->nodes[i]);
+}
+
 static const struct store_kind kinds[KUBE_KINDS] = {
 	[KUBE_PODS] = { "pods",
 	                { [POD_BY_NODE] = pod_by_node,
@@ -85,7 +94,7 @@ static const struct store_kind kinds[KUBE_KINDS] = {
 	[KUBE_VOLUMES] = { "volumes", { NULL } },
 	[KUBE_CLASSES] = { "classes", { NULL } },
 	[KUBE_NODESETS] = { "nodesets", { NULL } },
-	[KUBE_NODESLICES] = { "nodeslices", { NULL } },
+	[KUBE_NODESLICES] = { "nodeslices", { [NODESLICE_BY_NODE] = nodeslice_by_node } },
 };
 
 const struct store_kind *store_kind_of(enum kube_kind kind)

@@ -27,6 +27,11 @@ enum claim_index {
 	CLAIM_BY_CLASS,  /* spec.storageClassName; not those without */
 };
 
+/* NodeSlices: KUBE_NODESLICES */
+enum nodeslice_index {
+	NODESLICE_BY_NODE, /* each Slurm node that it lists */
+};
+
 #define LABEL_KEY_MAX (317 + 1 + 63 + 1) /* "prefix/name=value" and NUL */
 
 /* The key of a label in an index; what is too long to be one is cut (and found under the same cut). */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "policy/cleanup.h"
 #include "policy/features.h"
 #include "policy/nodeset.h"
 #include "policy/slurm_conditions.h"
@@ -197,6 +198,43 @@ static void look_words(struct syncer *s, struct sync_entry *e, const struct pod 
 	change_node(s, e, x, &change);
 }
 
+/* A node that no NodeSet has any more leaves Slurm. */
+static void look_cleanup(struct syncer *s, struct sync_entry *e, const struct pod *pod,
+                         const struct extra_memory *memory)
+{
+	bool known = sync_slices_known(s) && sync_pods_known(s);
+	struct cleanup_view v = { .node = e->node,
+		                  .known = known,
+		                  .listed = s->slices && store_find_count(s->slices, NODESLICE_BY_NODE, e->name) > 0,
+		                  .pod = pod != NULL,
+		                  .now = sync_now(s),
+		                  .asked = s->feeds[PART_NODES].asked,
+		                  .missing = e->missing };
+	struct cleanup_decision d;
+	struct effect *x;
+
+	if (!s->slices)
+		return;
+	e->was_listed |= v.listed;
+	v.ours = e->was_listed || (*memory->nodeset && str_eq(memory->pod, e->name) && str_eq(memory->ns, s->o.ns));
+	d = cleanup_decide(&v);
+	e->missing = d.missing;
+	e->waits_for_news |= d.wants_news;
+	if (!known && v.ours && !pod)
+		d.again = usec_add(v.now, USEC_SEC); /* nothing was decided */
+	if (d.again != USEC_NEVER)
+		sync_dirty(s, e, d.again);
+	if (!d.remove)
+		return;
+	x = begin(s, e, DID_DELETE);
+	snprintf(x->text, sizeof(x->text), "deleted, no NodeSet has it any more; it was drained: %s",
+	         e->node->flags & NODEF_DRAIN ? str_or(e->node->reason, "") : "no");
+	str_mask_unsafe(x->text);
+	e->slurm_busy = true;
+	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_DELETE_NODE, .node = e->name },
+	                      node_changed, x);
+}
+
 static void look_slurm(struct syncer *s, struct sync_entry *e, const struct pod *pod)
 {
 	usec_t now = sync_now(s), asked = s->feeds[PART_NODES].asked;
@@ -224,6 +262,8 @@ static void look_slurm(struct syncer *s, struct sync_entry *e, const struct pod 
 		do_drain(s, e, &d);
 	else if (v.presence == PRESENCE_THERE)
 		look_words(s, e, pod, &memory);
+	if (!e->slurm_busy)
+		look_cleanup(s, e, pod, &memory);
 }
 
 /* ---- Kubernetes' side ---- */

@@ -69,11 +69,13 @@ static yyjson_mut_val *conditions_of(yyjson_mut_doc *doc, const struct pod *p)
 
 static yyjson_mut_val *our_part(yyjson_mut_doc *doc, const struct pod *p, const char *features)
 {
+	const struct owner *owner = meta_controller(&p->meta);
 	yyjson_mut_val *o = yyjson_mut_obj(doc);
 
 	add_word(doc, o, "node", p->node_name);
 	add_word(doc, o, "namespace", p->meta.ns);
 	add_word(doc, o, "pod", p->meta.name);
+	add_word(doc, o, "nodeset", owner && str_eq(owner->kind, "NodeSet") ? owner->name : NULL);
 	add_word(doc, o, "lock", pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_LOCK));
 	add_word(doc, o, "cordonReason", pod_cordon(p));
 	yyjson_mut_obj_add_val(doc, o, "conditions", conditions_of(doc, p));
@@ -160,6 +162,7 @@ bool extra_recall(const char *extra, struct extra_memory *ret)
 	*ret = (struct extra_memory) { .cordoned = cordon != NULL };
 	str_copy(ret->pod, sizeof(ret->pod), json_str(json_get(ours, "pod")));
 	str_copy(ret->ns, sizeof(ret->ns), json_str(json_get(ours, "namespace")));
+	str_copy(ret->nodeset, sizeof(ret->nodeset), json_str(json_get(ours, "nodeset")));
 	str_copy(ret->cordon, sizeof(ret->cordon), cordon);
 	str_copy(ret->features, sizeof(ret->features), json_str(json_get(ours, "features")));
 	return true;

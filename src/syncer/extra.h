@@ -2,7 +2,7 @@
  *
  * The Extra field of a Slurm node: a JSON object in which people keep what they like, and we keep one key of our own, "k8s":
  *
- *	{"rack":"a7","k8s":{"node":"g1","namespace":"slurm","pod":"n1","lock":"locked","cordonReason":"disk",
+ *	{"rack":"a7","k8s":{"node":"g1","namespace":"slurm","pod":"n1","nodeset":"main","lock":"locked","cordonReason":"disk",
  *	 "conditions":{"Ready":"True"},"features":"h100"}}
  *
  * Our key overwrites, users' other keys survive as they are, text that is no JSON object is replaced. Pure.
@@ -28,6 +28,7 @@ bool extra_merge(const char *now, const struct pod *pod, const char *features, s
 /* What our part said when it was last written. False when there is none: this node never had a Pod, as far as it knows. */
 struct extra_memory {
 	char pod[254], ns[64];
+	char nodeset[254]; /* that the Pod was of; "" = none */
 	bool cordoned;
 	char cordon[EXTRA_WORD_MAX];
 	char features[EXTRA_WORD_MAX]; /* those that we added to the node, separated by commas */

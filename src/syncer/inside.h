@@ -68,11 +68,12 @@ struct sync_entry {
 	const struct snode *node; /* in the nodes' block; NULL = Slurm has none */
 	uint64_t round;           /* of the list that it was last in */
 	char *pod_uid, *cordon;   /* of the Pod as last seen; kept when it is gone */
-	bool had_pod, cordoned;
+	bool had_pod, cordoned, was_listed;
 	bool slurm_busy, kube_busy, waits_for_news;
 	usec_t slurm_wrote;       /* monotonic: decide from newer news only */
 	usec_t slurm_not_before, words_not_before, kube_not_before;
 	usec_t undrained, hook, marked; /* monotonic; see policy/slurm_conditions.h */
+	usec_t missing;           /* see policy/cleanup.h */
 	char *settle_rv;          /* the watch is to show this version first … */
 	usec_t settle_until;      /* … until then */
 	uint64_t seen[SYNC_SEEN]; /* hashes of the last versions that it showed */
@@ -87,7 +88,7 @@ struct sync_numbers;
 
 struct syncer {
 	struct syncer_options o;
-	struct store *pods;
+	struct store *pods, *slices; /* slices NULL: nobody wants to know */
 	struct map entries; /* name → struct sync_entry */
 	struct dirty dirty;
 	struct rng rng;
@@ -108,6 +109,7 @@ struct sync_entry *sync_entry_make(struct syncer *s, const char *name);
 void sync_dirty(struct syncer *s, struct sync_entry *e, usec_t at);
 const struct pod *sync_pod(const struct syncer *s, const struct sync_entry *e);
 bool sync_pods_known(const struct syncer *s); /* listed, and heard of lately */
+bool sync_slices_known(const struct syncer *s);
 uint64_t sync_hash(const char *text);
 
 /* feeds.c */
@@ -129,7 +131,7 @@ void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *p
 void sync_hooks_close(struct syncer *s, struct sync_entry *e, int status, const char *json);
 
 /* numbers.c */
-enum sync_effect { DID_DRAIN, DID_REWORD, DID_UNDRAIN, DID_WORDS, DID_POD, DIDS };
+enum sync_effect { DID_DRAIN, DID_REWORD, DID_UNDRAIN, DID_WORDS, DID_DELETE, DID_POD, DIDS };
 struct sync_numbers *sync_numbers_new(struct syncer *s);
 void sync_numbers_free(struct sync_numbers *n);
 void sync_count(struct syncer *s, enum sync_effect what, const char *outcome);

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "syncer/inside.h"
 
-static const char *const effects[] = { "drain", "reword", "undrain", "words", "pod" };
+static const char *const effects[] = { "drain", "reword", "undrain", "words", "delete", "pod" };
 _Static_assert(ARRAY_LEN(effects) == DIDS, "every effect has a name");
 static const char *const parts[] = { "nodes", "jobs", "partitions", "stats" };
 _Static_assert(ARRAY_LEN(parts) == PARTS, "every part has a name");

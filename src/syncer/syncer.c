@@ -69,11 +69,21 @@ const struct pod *sync_pod(const struct syncer *s, const struct sync_entry *e)
 	return store_get(s->pods, s->o.ns, e->name);
 }
 
+static bool is_known(const struct syncer *s, const struct store *store)
+{
+	usec_t heard = store_seen_alive(store);
+
+	return store_synced(store) && (!heard || sync_now(s) - heard <= s->o.stale_after);
+}
+
 bool sync_pods_known(const struct syncer *s)
 {
-	usec_t heard = store_seen_alive(s->pods);
+	return is_known(s, s->pods);
+}
 
-	return store_synced(s->pods) && (!heard || sync_now(s) - heard <= s->o.stale_after);
+bool sync_slices_known(const struct syncer *s)
+{
+	return s->slices && is_known(s, s->slices);
 }
 
 /* ---- Pods ---- */
@@ -88,6 +98,28 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 	if (is)
 		e->seen[e->n_seen++ % SYNC_SEEN] = sync_hash(pod->meta.resource_version);
 	sync_dirty(s, e, 0);
+}
+
+static void mark_names(struct syncer *s, const struct nodeslice *slice)
+{
+	struct sync_entry *e;
+
+	for (uint32_t i = 0; slice && i < slice->n_nodes; i++)
+		if ((e = map_get(&s->entries, str_or(slice->nodes[i], ""))))
+			sync_dirty(s, e, 0);
+}
+
+static void slice_changed(void *arg, enum store_event event, const void *was, const void *is)
+{
+	const struct nodeslice *before = was;
+	struct sync_entry *e;
+
+	(void)event;
+	for (uint32_t i = 0; before && i < before->n_nodes; i++)
+		if ((e = map_get(&((struct syncer *)arg)->entries, str_or(before->nodes[i], ""))))
+			e->was_listed = true; /* though it may have come and gone between two looks */
+	mark_names(arg, was);
+	mark_names(arg, is);
 }
 
 /* ---- the whole ---- */
@@ -199,6 +231,10 @@ struct syncer *syncer_new(const struct syncer_options *o)
 	feeds_start(s);
 	s->pods = o->kube->ops->watch(o->kube, KUBE_PODS, o->ns, LABEL_NODESET, NULL);
 	store_listen(s->pods, pod_changed, s);
+	if (o->node_cleanup) {
+		s->slices = o->kube->ops->watch(o->kube, KUBE_NODESLICES, o->ns, NULL, NULL);
+		store_listen(s->slices, slice_changed, s);
+	}
 	s->numbers = sync_numbers_new(s);
 	return s;
 }

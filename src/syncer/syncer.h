@@ -33,6 +33,7 @@ struct syncer_options {
 	usec_t metrics_interval; /* least interval for jobs, partitions and statistics; 0 = 5 s */
 	usec_t stale_after; /* Pods not heard of for this long are not known; 0 = 2 min */
 	usec_t hook_timeout; /* of a pre-hook; 0 = 50 s */
+	bool node_cleanup; /* Slurm nodes that NodeSlices no longer list are deleted */
 	bool node_permissions; /* may write Nodes: the reboot hook */
 	const char *reboot_condition, *reboot_reason; /* NULL = "PhaseState", "production-powerreset" */
 	uint64_t seed; /* of chance; 0 = the kernel's */

@@ -15,16 +15,22 @@ static struct condition conditions[] = {
 	{ .type = "HPCVerification", .status = COND_FALSE },
 };
 static struct pair notes[] = { { ANNOTATION_LOCK, "locked" }, { ANNOTATION_CORDON, "disk \"a\"" } };
+static struct owner owner = { "NodeSet", "main", "u1", true };
 static struct pod pod;
 
 #define OURS                                                                                                           \
-	"\"k8s\":{\"node\":\"g1\",\"namespace\":\"slurm\",\"pod\":\"n1\",\"lock\":\"locked\","                         \
+	"\"k8s\":{\"node\":\"g1\",\"namespace\":\"slurm\",\"pod\":\"n1\",\"nodeset\":\"main\",\"lock\":\"locked\","    \
 	"\"cordonReason\":\"disk \\\"a\\\"\",\"conditions\":{\"Ready\":\"True\",\"HPCVerification\":\"False\"}}"
 
 static int setup(void **state)
 {
 	(void)state;
-	pod = (struct pod) { .meta = { .ns = "slurm", .name = "n1", .annotations = notes, .n_annotations = 2 },
+	pod = (struct pod) { .meta = { .ns = "slurm",
+		                       .name = "n1",
+		                       .annotations = notes,
+		                       .n_annotations = 2,
+		                       .owners = &owner,
+		                       .n_owners = 1 },
 		             .node_name = "g1",
 		             .conditions = conditions,
 		             .n_conditions = 3 };

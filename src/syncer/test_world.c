@@ -116,11 +116,32 @@ void world_remove(struct world *w, struct world_pod *p)
 	store_remove(w->pods, "slurm", p->name);
 }
 
+void world_slice(struct world *w, const char *name, const char *one, const char *two)
+{
+	struct nodeslice *o = mem_alloc(sizeof(*o));
+	const char **nodes = keep(w, mem_alloc_n(2, sizeof(*nodes)));
+	char version[16];
+
+	snprintf(version, sizeof(version), "%u", ++w->versions);
+	*o = (struct nodeslice) { .nodes = nodes };
+	o->meta = (struct meta) { .ns = "slurm",
+		                  .name = world_text(w, name),
+		                  .uid = world_text(w, name),
+		                  .resource_version = world_text(w, version) };
+	if (one)
+		nodes[o->n_nodes++] = world_text(w, one);
+	if (two)
+		nodes[o->n_nodes++] = world_text(w, two);
+	store_put(w->slices, o, sizeof(*o));
+}
+
 static struct store *watch(struct kube_port *k, enum kube_kind kind, const char *ns, const char *labels,
                            const char *fields)
 {
 	struct world *w = CONTAINER_OF(k, struct world, kube);
 
+	if (kind == KUBE_NODESLICES)
+		return w->slices;
 	assert(kind == KUBE_PODS && str_eq(ns, "slurm") && str_eq(labels, LABEL_NODESET) && !fields);
 	return w->pods;
 }
@@ -219,6 +240,19 @@ static int change_node(struct world *w, const char *name, const struct node_chan
 	return SLURM_OK;
 }
 
+static int delete_node(struct world *w, const char *name)
+{
+	for (int i = 0; i < WORLD_MAX; i++)
+		if (w->node[i].there && str_eq(w->node[i].n.name, name)) {
+			if (w->node[i].n.state == NODE_ALLOCATED)
+				return SLURM_RETRY;
+			w->node[i].there = false;
+			w->n_deleted++;
+			return SLURM_OK;
+		}
+	return SLURM_GONE;
+}
+
 static void read_slurm(struct world *w, const struct slurm_request *rq, struct world_answer *a)
 {
 	struct snode *nodes = mem_alloc_n(WORLD_MAX, sizeof(*nodes));
@@ -249,6 +283,8 @@ static void call(struct slurm_port *p, const struct slurm_request *rq, slurm_don
 		w->words_now += a->words;
 		w->words_most = MAX_OF(w->words_most, w->words_now);
 		a->outcome = change_node(w, rq->node, rq->node_change);
+	} else if (rq->verb == SLURM_DELETE_NODE) {
+		a->outcome = delete_node(w, rq->node);
 	} else
 		read_slurm(w, rq, a);
 }
@@ -372,6 +408,7 @@ void world_open(struct world *w)
 	w->pods = store_new(store_kind_of(KUBE_PODS));
 	store_replace_begin(w->pods);
 	store_replace_end(w->pods);
+	w->slices = store_new(store_kind_of(KUBE_NODESLICES));
 	w->options =
 	        (struct syncer_options) { .kube = &w->kube, .slurm = &w->slurm, .clock = &w->clock, .ns = "slurm" };
 	begin(w);
@@ -395,6 +432,8 @@ void world_restart(struct world *w)
 		if (w->pod[i].there)
 			world_show(w, &w->pod[i]);
 	store_replace_end(w->pods);
+	store_free(w->slices);
+	w->slices = store_new(store_kind_of(KUBE_NODESLICES)); /* not listed yet */
 	begin(w);
 }
 
@@ -402,6 +441,7 @@ void world_close(struct world *w)
 {
 	end(w);
 	store_free(w->pods);
+	store_free(w->slices);
 	for (unsigned i = 0; i < w->n_texts; i++)
 		free(w->texts[i]);
 	free(w->texts);

@@ -44,7 +44,7 @@ struct world {
 	struct slurm_port slurm;
 	struct clock clock;
 	usec_t mono;
-	struct store *pods;
+	struct store *pods, *slices;
 	struct world_pod pod[WORLD_MAX];
 	struct world_node node[WORLD_MAX];
 	struct world_answer answers[256];
@@ -53,6 +53,7 @@ struct world {
 	unsigned n_texts;
 	unsigned kube_now, kube_most, words_now, words_most; /* under way at once */
 	unsigned n_kube, n_slurm, n_reads; /* effects that arrived, and lists of nodes */
+	unsigned n_deleted; /* Slurm nodes */
 	bool slurm_away, kube_conflicts;
 	struct condition node_condition; /* the last written to a Kubernetes Node */
 	char node_condition_of[32];
@@ -73,6 +74,8 @@ struct world_pod *world_pod(struct world *w, const char *name); /* makes one tha
 struct snode *world_node(struct world *w, const char *name);   /* makes one that is idle */
 void world_show(struct world *w, struct world_pod *p);         /* the watch shows it as it is */
 void world_remove(struct world *w, struct world_pod *p);
+void world_slice(struct world *w, const char *name, const char *one,
+                 const char *two); /* a NodeSlice with these nodes; NULL = none */
 const char *world_text(struct world *w, const char *text);
 void world_note(struct world *w, struct world_pod *p, const char *key, const char *value); /* and shows it */
 void world_drain(struct world *w, struct snode *n, const char *reason); /* as a person does; NULL undrains */
