@@ -15,6 +15,9 @@
 
 #define CONNECT_TIMEOUT (5 * USEC_SEC)
 
+/* To a server without HTTP/2; with it one is enough. */
+static const long connections[KUBE_LANES] = { [KUBE_COMMON] = 8, [KUBE_URGENT] = 4, [KUBE_LAZY] = 2 };
+
 enum call_state { CALL_READY, CALL_CRED, CALL_SENT, CALL_ENDING };
 
 struct kube_call {
@@ -47,7 +50,7 @@ struct kube_client {
 	struct loop *loop;
 	const struct clock *clock;
 	struct cred *cred;
-	struct http_client *requests, *watches;
+	struct http_client *lanes[KUBE_LANES], *watches;
 	struct rng rng;
 	char *server; /* as last used, for messages */
 	uint64_t tls_serial;
@@ -235,7 +238,8 @@ static void use_view(struct kube_client *c, const struct cred_view *view)
 		c->server = mem_strdup(view->server);
 	}
 	if (c->tls_serial != view->tls_serial) {
-		http_client_forget_connections(c->requests);
+		for (size_t i = 0; i < KUBE_LANES; i++)
+			http_client_forget_connections(c->lanes[i]);
 		http_client_forget_connections(c->watches);
 		c->tls_serial = view->tls_serial;
 	}
@@ -283,8 +287,8 @@ static void call_send(struct kube_call *call, const struct cred_view *view)
 	call->cred_serial = view->serial;
 	call->state = CALL_SENT;
 	loop_set_timer(call->timer, USEC_NEVER); /* from here on the deadline is the HTTP client's */
-	call->http = http_start(call->o.watch ? c->watches : c->requests, &request, call->o.chunk ? call_chunk : NULL,
-	                        call_answered, call);
+	call->http = http_start(call->o.watch ? c->watches : c->lanes[call->o.lane], &request,
+	                        call->o.chunk ? call_chunk : NULL, call_answered, call);
 }
 
 static void call_cred(void *arg, const struct cred_view *view, const struct err *error)
@@ -403,7 +407,7 @@ void kube_reply_read(const struct kube_reply *reply, struct kube_answer *ret)
 static void *rest_send(const struct rest *rest, const struct rest_request *r, rest_done done, void *arg)
 {
 	struct kube_client *c = CONTAINER_OF(rest, struct kube_client, rest);
-	struct kube_call_options options = { .timeout = r->timeout };
+	struct kube_call_options options = { .timeout = r->timeout, .lane = KUBE_URGENT };
 	struct kube_request request = {
 		.method = r->method,
 		.content_type = r->content_type,
@@ -443,7 +447,10 @@ struct kube_client *kube_client_new(struct loop *l, const struct clock *clock, s
 	c->clock = clock;
 	c->cred = cred;
 	c->rng = rng_from_kernel();
-	c->requests = http_client_new(l, "sunk/" SUNK_VERSION);
+	for (size_t i = 0; i < KUBE_LANES; i++) {
+		c->lanes[i] = http_client_new(l, "sunk/" SUNK_VERSION);
+		http_client_connections(c->lanes[i], connections[i]);
+	}
 	c->watches = http_client_new(l, "sunk/" SUNK_VERSION);
 	link_init(&c->calls);
 	c->gate_timer = loop_add_timer(l, check_gates, c);
@@ -459,7 +466,8 @@ void kube_client_free(struct kube_client *c)
 		call_free(LIST_ITEM(l, struct kube_call, link));
 	}
 	loop_remove_timer(c->gate_timer);
-	http_client_free(c->requests);
+	for (size_t i = 0; i < KUBE_LANES; i++)
+		http_client_free(c->lanes[i]);
 	http_client_free(c->watches);
 	free(c->server);
 	free(c);

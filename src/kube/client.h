@@ -8,7 +8,8 @@
  *  - What changes something is sent once; whether to try again is for those who know what it means.
  *  - A call with a gate is sent only while the gate is open and of the term in which the call was started, looked at in
  *    the moment of sending. One under way when the gate closes is cut off.
- *  - Watches and requests do not share connections: a large list never holds up a watch, nor the other way round.
+ *  - Watches and requests do not share connections: a large list never holds up a watch, nor the other way round. Nor do
+ *    requests of different lanes.
  */
 #pragma once
 
@@ -32,8 +33,17 @@
 struct kube_client;
 struct kube_call;
 
+/* Each has connections of its own: what everything waits for does not wait itself. */
+enum kube_lane {
+	KUBE_COMMON,
+	KUBE_URGENT, /* the lease, bindings, deletions */
+	KUBE_LAZY,   /* events */
+	KUBE_LANES
+};
+
 struct kube_call_options {
 	bool watch;      /* goes over the watches' connections */
+	enum kube_lane lane;
 	bool retry;      /* a read that may be tried again until the timeout */
 	bool compressed; /* large answers may come as gzip */
 	usec_t timeout;  /* 0 = KUBE_TIMEOUT */

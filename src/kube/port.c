@@ -30,6 +30,7 @@ struct effect {
 	struct kube_call *call;
 	uint64_t term;
 	char *node;               /* of a binding */
+	enum kube_lane lane;
 	struct kube_request then; /* of a change, its conditions: sent after the rest of it; without a path, none */
 	bool insist;              /* … only while the object is as the first request left it */
 	struct loop_timer *timer; /* for `ready` */
@@ -100,7 +101,7 @@ static void effect_answered(void *arg, const struct kube_reply *reply);
 /* Sends the request, or, when it could not be made (r), answers with why. */
 static void effect_send(struct effect *e, int r, const struct kube_request *request, const struct err *err)
 {
-	struct kube_call_options o = { .gate = e->port->gate };
+	struct kube_call_options o = { .gate = e->port->gate, .lane = e->lane };
 
 	if (r < 0)
 		effect_answer(e, KUBE_REFUSED, false, "nothing was sent", err_text(err));
@@ -213,6 +214,7 @@ static void port_bind(struct kube_port *port, const struct kube_ref *pod, const 
 	struct err err = { 0 };
 
 	e->node = mem_strdup(node);
+	e->lane = KUBE_URGENT;
 	effect_send(e, kube_request_bind(&request, pod, node, &err), &request, &err);
 }
 
@@ -222,6 +224,7 @@ static void port_evict(struct kube_port *port, const struct kube_ref *pod, int64
 	_cleanup_request_ struct kube_request request = { 0 };
 	struct err err = { 0 };
 
+	e->lane = KUBE_URGENT;
 	effect_send(e, kube_request_evict(&request, pod, grace_s, &err), &request, &err);
 }
 
@@ -231,6 +234,7 @@ static void port_remove(struct kube_port *port, const struct kube_ref *ref, int6
 	_cleanup_request_ struct kube_request request = { 0 };
 	struct err err = { 0 };
 
+	e->lane = KUBE_URGENT;
 	effect_send(e, kube_request_delete(&request, ref, grace_s, &err), &request, &err);
 }
 

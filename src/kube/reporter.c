@@ -56,7 +56,7 @@ static void sent(void *arg, const struct kube_reply *reply)
 
 static void send_event(struct reporter *r, const struct event_request *e)
 {
-	struct kube_call_options o = { .gate = r->gate, .timeout = SEND_TIMEOUT };
+	struct kube_call_options o = { .gate = r->gate, .timeout = SEND_TIMEOUT, .lane = KUBE_LAZY };
 	struct kube_request request = {
 		.method = e->rest.method,
 		.content_type = e->rest.content_type,

@@ -42,6 +42,7 @@ struct http_client {
 	struct loop *loop;
 	struct loop_timer *settle_timer;
 	char *user_agent;
+	long connections_max, connections_kept; /* of a pool */
 	struct link pools;
 	struct http_pool *current; /* NULL: the next call makes one */
 	struct link waiting, running, ended, cancelled;
@@ -167,8 +168,8 @@ static struct http_pool *pool_new(struct http_client *c)
 	curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
 	curl_multi_setopt(p->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-	curl_multi_setopt(p->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, CONNECTIONS_MAX);
-	curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_KEPT_MAX);
+	curl_multi_setopt(p->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, c->connections_max);
+	curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, c->connections_kept);
 	return p;
 }
 
@@ -412,12 +413,20 @@ struct http_client *http_client_new(struct loop *l, const char *user_agent)
 	c->loop = l;
 	c->settle_timer = loop_add_timer(l, settle_rang, c);
 	c->user_agent = mem_strdup(user_agent);
+	c->connections_max = CONNECTIONS_MAX;
+	c->connections_kept = CONNECTIONS_KEPT_MAX;
 	link_init(&c->pools);
 	link_init(&c->waiting);
 	link_init(&c->running);
 	link_init(&c->ended);
 	link_init(&c->cancelled);
 	return c;
+}
+
+void http_client_connections(struct http_client *c, long max)
+{
+	assert(!c->current);
+	c->connections_max = c->connections_kept = max;
 }
 
 void http_client_free(struct http_client *c)

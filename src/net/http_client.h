@@ -61,6 +61,9 @@ typedef int (*http_chunk)(void *arg, const char *data, size_t len, struct err *e
 
 struct http_client *http_client_new(struct loop *l, const char *user_agent);
 void http_client_free(struct http_client *c); /* calls in flight end without calling back */
+/* To peers that take one request at a time on a connection: at most so many, all of them kept; what is more waits. A handshake
+ * costs both sides more than most requests. Before the first call. */
+void http_client_connections(struct http_client *c, long max);
 DEFINE_FREEP(struct http_client, http_client_free)
 
 /* Starts a request; `done` comes later, from the loop, never from within. chunk may be NULL. */
