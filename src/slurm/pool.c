@@ -80,12 +80,37 @@ static void call_free(struct call *c)
 	free(c);
 }
 
+enum turn { TURN_ONE_JOB, TURN_COMMON, TURN_SUBMIT };
+
+static enum turn turn_of(const struct call *c)
+{
+	switch (c->verb) {
+	case SLURM_PING:
+	case SLURM_LOAD_JOB:
+	case SLURM_LOAD_JOB_STATES:
+	case SLURM_CANCEL:
+	case SLURM_SIGNAL: return TURN_ONE_JOB;
+	case SLURM_SUBMIT: return TURN_SUBMIT;
+	default: return TURN_COMMON;
+	}
+}
+
+/* Behind all whose turn is before its own or the same. */
+static void add_in_turn(struct pool *p, struct call *c)
+{
+	struct link *after = p->waiting.prev;
+
+	while (after != &p->waiting && turn_of(LIST_ITEM(after, struct call, link)) > turn_of(c))
+		after = after->prev;
+	list_add_head(after, &c->link);
+}
+
 static void add_waiting(struct pool *p, struct call *c, bool first)
 {
 	if (first)
 		list_add_head(&p->waiting, &c->link);
 	else
-		list_add_tail(&p->waiting, &c->link);
+		add_in_turn(p, c);
 	p->n_waiting++;
 	p->waiting_bytes += c->frame.len;
 	p->earliest = MIN_OF(p->earliest, c->deadline);

@@ -4,7 +4,8 @@
  * loop. A worker that is too slow, ends or sends nonsense is replaced and its request answered RETRY. Owns the worker
  * processes and the queue; runs on the loop's thread; never blocks, never calls libslurm.
  *
- * Order: first come, first served, but lists of all jobs or nodes leave one worker free for the short requests.
+ * Order: first come, first served, but questions about single jobs, states and cancels go before all else (somebody's job has
+ * just started or is to end) and submissions after it; lists of all jobs or nodes leave one worker free for the short requests.
  *
  * What changes something leaves only while the gate is open, and one that is under way when the lease runs out is cut off
  * with its worker: libslurm would go on trying to reach the controller, and might succeed under another leader.

@@ -681,6 +681,29 @@ static void test_a_list_of_everything_leaves_a_worker_for_short_requests(void **
 	}
 }
 
+static void test_who_asks_about_one_job_does_not_wait_behind_submissions(void **state)
+{
+	enum { N = 6 };
+	struct pool_options o = { .workers = 2, .idle_probe = USEC_HOUR };
+	struct bench *b = bench_new("ok", &o); /* nothing leaves before the first ping is answered */
+	const struct job_spec spec = { .name = "a", .script = "#!/bin/sh\n", .work_dir = "/" };
+	struct got submits[N] = { 0 }, node = { 0 }, job = { 0 };
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		pool_call(b->pool, &(struct slurm_request) { .verb = SLURM_SUBMIT, .spec = &spec }, done, &submits[i]);
+	ask(b, "fine", 0, &node);
+	pool_call(b->pool, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = 7 }, done, &job);
+	for (int i = 0; i < N; i++)
+		WAIT_FOR(b, submits[i].n);
+	WAIT_FOR(b, node.n && job.n); /* left first, perhaps to a worker that had to be started */
+	assert_true(job.asked <= node.asked && node.asked <= submits[0].asked);
+	for (int i = 1; i < N; i++)
+		assert_true(submits[i - 1].asked <= submits[i].asked);
+	assert_true(job.asked < submits[N - 1].asked);
+	bench_free(b);
+}
+
 static void test_a_full_queue_says_so(void **state)
 {
 	enum { MORE = 5 };
@@ -815,6 +838,7 @@ int main(int argc, char **argv)
 		TEST(a_change_under_way_goes_on_while_the_lease_is_renewed),
 		TEST(a_worker_that_asks_to_be_replaced_loses_no_request),
 		TEST(a_list_of_everything_leaves_a_worker_for_short_requests),
+		TEST(who_asks_about_one_job_does_not_wait_behind_submissions),
 		TEST(a_full_queue_says_so),
 		TEST(a_request_that_is_too_large_is_refused),
 		TEST(a_worker_that_cannot_be_started_is_an_answer_too),
