@@ -218,6 +218,16 @@ static void placeholder_done(struct placeholder *p)
 	fd_closep(&p->signals);
 }
 
+static char *make_url(const struct placeholder_env *e, enum plan_task t)
+{
+	_cleanup_free_ char *plain =
+	        str_printf("%s/v1/jobs/%u/%s?uid=%s&run=%u", e->url, e->job_id, hooks[t].name, e->uid, e->restarts);
+
+	if (t == TASK_STARTED && e->node) /* so that the scheduler need not ask Slurm for what it knows */
+		return str_printf("%s&node=%s", plain, e->node);
+	return TAKE_PTR(plain);
+}
+
 int placeholder_run(void)
 {
 	_cleanup_(placeholder_done) struct placeholder p = { .mark = MARK_NONE, .signals = -1 };
@@ -232,8 +242,7 @@ int placeholder_run(void)
 	for (enum plan_task t = 0; t < TASKS; t++) {
 		p.calls[t] = (struct one_call) { .owner = &p, .task = t };
 		if (hooks[t].name)
-			p.calls[t].url = str_printf("%s/v1/jobs/%u/%s?uid=%s&run=%u", p.env.url, p.env.job_id,
-			                            hooks[t].name, p.env.uid, p.env.restarts);
+			p.calls[t].url = make_url(&p.env, t);
 	}
 	plan_init(&p.plan, p.env.kill_wait, rng_from_kernel());
 	return hold(&p);

@@ -5,7 +5,8 @@
  * the Pod deleted and waits until it is gone. plan.h decides, this does. Runs as any user, without privileges; one thread.
  *
  * What it is told, all in the environment: SUNK_POD (<namespace>/<name>/<uid>), SUNK_HOOK_URL, SUNK_HOOK_TOKEN,
- * SUNK_KILL_WAIT (seconds), SUNK_HOOK_CA (optional), and by Slurm SLURM_JOB_ID and SLURM_RESTART_COUNT.
+ * SUNK_KILL_WAIT (seconds), SUNK_HOOK_CA (optional), and by Slurm SLURM_JOB_ID, SLURM_RESTART_COUNT and
+ * SLURMD_NODENAME (optional).
  */
 #pragma once
 
@@ -24,6 +25,7 @@ struct placeholder_env {
 	char *token, *ca_file;
 	usec_t kill_wait;
 	uint32_t job_id, restarts;
+	char *node; /* SLURMD_NODENAME; NULL = not set, or nothing that is safe in a URL */
 };
 
 /* -EINVAL with the variable's name when one is missing or malformed. The token is wiped from the environment in any case, for

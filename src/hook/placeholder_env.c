@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "hook/call.h"
 #include "hook/placeholder.h"
+#include "hook/prolog.h"
 
 #define JOB_ID_MAX 0x7fffffff
 #define KILL_WAIT_MAX_S 65535
@@ -110,6 +111,15 @@ static int read_ca(struct placeholder_env *e, struct err *err)
 	return e->ca_file ? 0 : -EINVAL;
 }
 
+/* Only makes things faster: without it the scheduler asks Slurm. */
+static void read_node(struct placeholder_env *e)
+{
+	const char *v = getenv("SLURMD_NODENAME");
+
+	if (node_name_is_sane(v))
+		e->node = mem_strdup(v);
+}
+
 int placeholder_env_read(struct placeholder_env *e, struct err *err)
 {
 	int64_t job_id = 0, restarts = 0, kill_wait = 0;
@@ -129,6 +139,7 @@ int placeholder_env_read(struct placeholder_env *e, struct err *err)
 		r = read_number("SLURM_RESTART_COUNT", 0, INT32_MAX, &restarts, err);
 	if (r == 0)
 		r = read_ca(e, err);
+	read_node(e);
 	e->kill_wait = kill_wait * USEC_SEC;
 	e->job_id = (uint32_t)job_id;
 	e->restarts = (uint32_t)restarts;
@@ -143,5 +154,6 @@ void placeholder_env_done(struct placeholder_env *e)
 	free(e->url);
 	free(e->token);
 	free(e->ca_file);
+	free(e->node);
 	*e = (struct placeholder_env) { 0 };
 }

@@ -137,6 +137,7 @@ static void set_env(const struct world *w)
 	setenv("SLURM_JOB_ID", "77", 1);
 	unsetenv("SUNK_HOOK_CA");
 	unsetenv("SLURM_RESTART_COUNT");
+	unsetenv("SLURMD_NODENAME");
 }
 
 /* With one variable as given; NULL value: without it. A pending signal waits for the placeholder when it starts. */
@@ -317,6 +318,28 @@ static void test_a_requeued_job_marks_its_run(void **state)
 	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{}");
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started 3");
 	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{\"phase\":\"Succeeded\"}");
+	assert_int_equal(exit_status(w), 0);
+}
+
+static void test_started_says_on_which_node_if_slurmd_does(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+
+	(void)state;
+	begin_with(w, "SLURMD_NODENAME", "gpu-012-002", 0);
+	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=0&node=gpu-012-002 HTTP/1.1"), 200, "{}");
+	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
+	answer(take(w, WAIT), 200, "{\"phase\":\"Succeeded\"}");
+	assert_int_equal(exit_status(w), 0);
+}
+
+static void test_a_name_that_is_no_nodes_does_not_get_into_the_call(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+
+	(void)state;
+	begin_with(w, "SLURMD_NODENAME", "a&uid=other HTTP/1.1", 0);
+	answer(until_parked(w), 200, "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -614,6 +637,7 @@ static void test_a_long_variable_is_refused(void **state)
 
 TEST_MAIN(TEST(it_starts_waits_and_ends_as_its_pod_does), TEST(the_token_is_nowhere_but_in_its_calls),
           TEST(a_requeued_job_marks_its_run), TEST(no_count_of_restarts_is_the_first_run),
+          TEST(started_says_on_which_node_if_slurmd_does), TEST(a_name_that_is_no_nodes_does_not_get_into_the_call),
           TEST(each_ending_signal_has_the_pod_deleted_first), TEST(a_signal_before_anything_else_starts_nothing),
           TEST(a_signal_while_started_is_not_answered), TEST(a_signal_while_the_hook_is_away),
           TEST(a_hook_that_is_away_is_tried_until_it_answers), TEST(a_scheduler_that_restarts_is_found_again),

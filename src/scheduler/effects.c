@@ -19,6 +19,7 @@
 #define DOUBT_SPAN (3 * USEC_SEC) /* what slurmctld had in hand when its answer was lost is done by then */
 #define REASON_FRESH USEC_SEC
 #define REASON_PAUSE (50 * USEC_MSEC)
+#define REASON_AGAIN (500 * USEC_MSEC)
 #define REASON_PATIENCE (5 * USEC_SEC)
 #define STALE_TRIES_MAX 4
 #define TOLERATIONS_MAX 256
@@ -33,7 +34,7 @@ struct effect {
 	uint64_t term;
 	char *node, *excluded, *rv;
 	usec_t began;
-	bool avoid;
+	bool avoid, paced;
 	void (*go)(struct effect *x); /* what comes once the job is surely the one that is meant */
 	int state; /* of the job, as it was when this was decided */
 	bool first; /* BIND: no other one may have come through before */
@@ -189,6 +190,8 @@ static void kube_answered(void *arg, const struct kube_result *r)
 
 	if (x->step == STEP_BIND)
 		bind_answered(x, r);
+	if (x->paced)
+		x->s->conditions--;
 	if (x->term != x->s->term) {
 		end(x, 0);
 		return;
@@ -271,18 +274,31 @@ static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, c
 }
 
 /* Lists of all jobs are rare, and a job's reason says little until Slurm has looked at it: ask before telling people. Not
- * for many at once: starting jobs are asked for, too, and must not wait. */
+ * for many at once: starting jobs are asked for, too, and must not wait; they are told by a list. */
 static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
 {
 	const struct known_job *j = e->n_jobs ? e->jobs[e->n_jobs - 1] : NULL;
 
 	if (!j || j->p.state != JOB_PENDING || usec_add(MAX_OF(j->known_at, e->reason_asked), REASON_FRESH) > now)
 		return false;
-	if (usec_add(s->reason_asked, REASON_PAUSE) > now) /* others just did; after a while it is told as it is */
-		return usec_add(e->waiting_since, REASON_PATIENCE) > now;
+	if (usec_add(s->reason_asked, REASON_PAUSE) > now) { /* others just did; after a while it is told as it is */
+		if (usec_add(e->waiting_since, REASON_PATIENCE) <= now)
+			return false;
+		jobs_list_for_reasons(s);
+		return true;
+	}
 	e->reason_asked = s->reason_asked = now;
 	jobs_load_one(s, j->p.id);
 	return true;
+}
+
+/* While its condition is written nothing else is done for a Pod, and its job may start any moment. So when many wait they are
+ * told one after the other, and none stands in a queue for it. */
+static bool is_its_turn(struct scheduler *s, struct entry *e, usec_t now)
+{
+	if (!e->condition_turn || (now >= e->condition_turn && s->conditions >= CONDITIONS_MAX))
+		e->condition_turn = s->condition_next = MAX_OF(now, usec_add(s->condition_next, CONDITION_SPACING));
+	return now >= e->condition_turn && s->conditions < CONDITIONS_MAX;
 }
 
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -291,6 +307,8 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 	struct condition conditions[2];
 	const struct condition *is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 	struct kube_change change;
+	struct effect *x;
+	bool paced = false;
 	int n = 0;
 
 	if (d->lost && (!is || is->status != COND_FALSE))
@@ -321,7 +339,9 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 		if (now < due)
 			*ret_again = MIN_OF(*ret_again, due);
 		else if (d->patient && ask_for_reason(s, e, now))
-			*ret_again = MIN_OF(*ret_again, usec_add(now, 100 * USEC_MSEC));
+			*ret_again = MIN_OF(*ret_again, usec_add(now, REASON_AGAIN));
+		else if (d->patient && !is_its_turn(s, e, now))
+			*ret_again = MIN_OF(*ret_again, MAX_OF(e->condition_turn, usec_add(now, CONDITION_SPACING)));
 		else {
 			conditions[n++] = (struct condition) { .type = "PodScheduled",
 				                               .status = COND_FALSE,
@@ -331,6 +351,8 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 				                                                  ? is->changed
 				                                                  : clock_wall(s->o.clock) };
 			e->condition_at = now;
+			e->condition_turn = 0;
+			paced = d->patient;
 		}
 	}
 	if (!n)
@@ -338,7 +360,10 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 	change = KUBE_CHANGE(ref_of(pod));
 	change.conditions = conditions;
 	change.n_conditions = n;
-	s->o.kube->ops->change(s->o.kube, &change, kube_answered, begin(s, e, pod, STEP_REST, 0));
+	x = begin(s, e, pod, STEP_REST, 0);
+	x->paced = paced;
+	s->conditions += paced;
+	s->o.kube->ops->change(s->o.kube, &change, kube_answered, x);
 	return true;
 }
 
@@ -375,7 +400,7 @@ static void submitted(void *arg, struct slurm_result *r)
 			latency(s, LATENCY_SUBMIT, now_of(s) - e->seen_at);
 			e->seen_at = 0;
 		}
-		s->states_due = MIN_OF(s->states_due, usec_add(now_of(s), s->o.poll_min));
+		jobs_stir(s);
 		log_info("Pod %s: Slurm job %u", e->key, r->job_id);
 		break;
 	case SLURM_REFUSED:
@@ -539,8 +564,7 @@ static void with_job(struct effect *x, void (*go)(struct effect *x))
 
 	x->go = go;
 	x->state = j ? j->p.state : JOB_UNKNOWN;
-	x->s->o.slurm->ops->call(x->s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = x->job },
-	                         verified, x);
+	loads_ask(x->s, x->job, verified, x);
 }
 
 static void change_job(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,

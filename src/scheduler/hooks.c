@@ -172,6 +172,14 @@ static void hook_loaded(void *arg, struct slurm_result *r)
 		serve(h->s, j, &h->ask, h->arrived);
 }
 
+/* Slurm told us that this very run of the job is on the node that the caller is on: nothing to ask for. That its script lives is
+ * the caller's word, and no question to Slurm would tell more. */
+static bool is_as_known(const struct known_job *j, const struct hook_ask *ask)
+{
+	return j->p.state == JOB_RUNNING && !(j->p.flags & JOBF_COMPLETING) && ask->node &&
+	       str_eq(ask->node, j->node) && ask->run == j->p.restarts;
+}
+
 void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 {
 	struct known_job *j = jobs_get(s, ask->job_id);
@@ -188,7 +196,8 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 		return;
 	}
 	/* A job that we know as another Pod's may be a new one of the same number: asked for again below. */
-	if (j && str_eq(j->entry->uid, uid) && (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN)) {
+	if (j && str_eq(j->entry->uid, uid) &&
+	    (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN || (ask->hook == HOOK_STARTED && is_as_known(j, ask)))) {
 		serve(s, j, ask, now_of(s));
 		return;
 	}
@@ -196,7 +205,6 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	*h = (struct hook_load) { .s = s, .ask = *ask, .term = s->term, .arrived = now_of(s) };
 	str_copy(h->uid, sizeof(h->uid), uid);
 	h->ask.uid = h->uid;
-	h->ask.token = NULL;
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = ask->job_id },
-	                      hook_loaded, h);
+	h->ask.token = h->ask.node = NULL;
+	loads_ask(s, ask->job_id, hook_loaded, h);
 }

@@ -4,6 +4,7 @@
  *
  *   scheduler.c  the Pods, one entry each by uid; what is dirty; the step
  *   jobs.c       what is known of Slurm's jobs, and asking for it
+ *   loads.c      asking for single jobs, or for many of them at once
  *   places.c     Slurm nodes with their Kubernetes Nodes; feasibility; nodes held back
  *   effects.c    doing what was decided
  *   hooks.c      the placeholders' calls, parked until there is an answer
@@ -29,6 +30,8 @@
 #define SUBMITS_MAX 64                    /* under way at once: Slurm's other answers must get through */
 #define SETTLE_SPAN (3 * USEC_SEC)        /* for the watch to show what we wrote */
 #define CONDITION_PATIENCE (1500 * USEC_MSEC)
+#define CONDITIONS_MAX 4                  /* of waiting Pods, written at once */
+#define CONDITION_SPACING (2 * USEC_MSEC)
 #define CONDITION_PAUSE (10 * USEC_SEC)   /* between two changes of a waiting Pod's message */
 #define ASK_PARK_MAX (60 * USEC_SEC)      /* then the placeholder asks again */
 #define ENTRIES_PER_STEP 256
@@ -68,7 +71,7 @@ struct entry {
 	char *bound_node; /* the Node that we asked to bind the Pod to, until the watch shows it or the answer was a clear no */
 	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
-	usec_t placing_since, waiting_since, condition_at, reason_asked;
+	usec_t placing_since, waiting_since, condition_at, condition_turn, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
@@ -103,7 +106,8 @@ struct scheduler {
 	struct places *places;
 	struct numbers *numbers;
 	bool leading, told_kill_wait;
-	unsigned submits; /* under way */
+	unsigned submits, conditions; /* under way */
+	usec_t condition_next; /* the last turn that was given to one of them */
 	usec_t reason_asked; /* when a single job was last loaded only for its reason */
 	uint64_t term; /* counts leaderships: an answer of an older one is not believed */
 	usec_t term_since;
@@ -112,7 +116,15 @@ struct scheduler {
 	usec_t list_due, states_due, conf_due;
 	usec_t list_wanted; /* a list asked for after this is needed; 0 = none */
 	bool listing, asking_states, asking_conf;
+	struct link wants, list_wants; /* single jobs that are asked for: not yet, and by the list under way */
+	size_t n_wants;
+	unsigned singles; /* asked for one by one, under way */
+	uint32_t n_slurm_jobs; /* of anyone, as last told */
+	usec_t states_span; /* between two questions for states; grows as long as nothing happens */
+	usec_t states_cost; /* what the last one took */
+	usec_t ring_due; /* the doorbell rang while states were asked for; 0 = it did not */
 	unsigned list_failures, states_failures;
+	usec_t list_cost; /* what the last one took */
 	char *memo_nodes; /* the last list of nodes that was hashed */
 	uint64_t memo_hash;
 };
@@ -133,7 +145,9 @@ void jobs_step(struct scheduler *s, usec_t now);
 usec_t jobs_next(const struct scheduler *s);
 void jobs_load_one(struct scheduler *s, uint32_t id); /* its entry becomes dirty */
 void jobs_list_after(struct scheduler *s, usec_t after);
+void jobs_list_for_reasons(struct scheduler *s); /* soon, but not too often */
 void jobs_ring(void *arg);
+void jobs_stir(struct scheduler *s); /* jobs begin or end: states are asked for more often for a while */
 bool jobs_known(const struct scheduler *s, const struct entry *e);
 struct known_job *jobs_get(const struct scheduler *s, uint32_t id);
 /* Puts one that was just submitted, or learns what Slurm says of one. NULL when it is not ours. */
@@ -142,6 +156,16 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 void jobs_forget(struct scheduler *s, struct known_job *j);
 /* The same for the same set of names; remembers the last one asked for. */
 uint64_t jobs_nodes_hash(struct scheduler *s, const char *hostlist);
+
+/* loads.c */
+/* As SLURM_LOAD_JOB: answered once, later. */
+void loads_ask(struct scheduler *s, uint32_t id, slurm_done done, void *arg);
+bool loads_want_list(const struct scheduler *s); /* a list is cheaper than all those that wait */
+void loads_list_began(struct scheduler *s); /* they wait for its answer */
+void loads_listed(struct scheduler *s, const struct slurm_result *r);
+void loads_step(struct scheduler *s);
+void loads_give_up(struct scheduler *s); /* what was not asked yet is answered RETRY, from within */
+void loads_done(struct scheduler *s);
 
 /* places.c */
 struct places *places_new(struct scheduler *s);

@@ -16,7 +16,12 @@
 #define LIST_SPAN (30 * USEC_SEC)  /* between two whole lists, at least; else 200 times what one takes */
 #define LIST_SPAN_MAX (5 * USEC_MINUTE) /* one slow answer must not put the next list off for long */
 #define LIST_SHARE 200
+#define REASONS_SPAN (2 * USEC_SEC) /* the same when many Pods have begun to wait */
+#define REASONS_SHARE 20
 #define STATES_SHARE 50            /* asking for states takes at most this part of the time */
+#define STATES_REST (2 * USEC_SEC) /* nothing happens: what nobody tells (a job is suspended) is seen within this */
+#define RING_SHARE 10              /* the same when the doorbell rings, which it does for every job that ends */
+#define RING_PAUSE_MAX (250 * USEC_MSEC)
 #define CONF_SPAN (5 * USEC_MINUTE)
 #define RING_PAUSE (20 * USEC_MSEC)
 #define RETRY_BASE (500 * USEC_MSEC)
@@ -66,6 +71,16 @@ void jobs_list_after(struct scheduler *s, usec_t after)
 {
 	s->list_wanted = MAX_OF(s->list_wanted, after);
 	s->list_due = MIN_OF(s->list_due, MAX_OF(after, now_of(s)));
+	wake(s);
+}
+
+void jobs_list_for_reasons(struct scheduler *s)
+{
+	usec_t due = usec_add(s->listed_at, MAX_OF(REASONS_SPAN, REASONS_SHARE * s->list_cost));
+
+	if (s->list_failures) /* it is tried again in its own time */
+		return;
+	s->list_due = MIN_OF(s->list_due, MAX_OF(due, now_of(s)));
 	wake(s);
 }
 
@@ -277,8 +292,7 @@ void jobs_load_one(struct scheduler *s, uint32_t id)
 		j->loading = true;
 	l = NEW(struct load);
 	*l = (struct load) { s, id, s->term };
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = SLURM_LOAD_JOB, .job_id = id }, job_loaded,
-	                      l);
+	loads_ask(s, id, job_loaded, l);
 }
 
 /* ---- all jobs ---- */
@@ -337,18 +351,21 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 	usec_t now = now_of(s);
 	size_t i = 0;
 
+	s->listing = false;
 	if (l->term != s->term) {
-		s->listing = false;
+		loads_listed(s, r);
 		return;
 	}
-	s->listing = false;
 	if (r->outcome != SLURM_OK) {
+		loads_listed(s, r);
 		s->list_due = usec_add(now, backoff_span(&s->rng, s->list_failures++, RETRY_BASE, RETRY_MAX));
 		log_debug("cannot list Slurm's jobs: %s", r->message);
 		wake(s);
 		return;
 	}
 	s->list_failures = 0;
+	s->list_cost = now - r->asked;
+	s->n_slurm_jobs = r->n;
 	for (uint32_t n = 0; n < r->n; n++) {
 		j = jobs_learn(s, &r->jobs[n], r->asked);
 		if (j)
@@ -379,6 +396,7 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 			if (e->doubt_since && e->doubt_since <= r->asked)
 				entry_dirty(s, e, 0);
 		}
+	loads_listed(s, r);
 	wake(s);
 }
 
@@ -391,12 +409,32 @@ static int by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+/* Its Pod is over, and now it is, too: how does not matter to anyone, so it need not be asked for. */
+static bool ends_quietly(const struct scheduler *s, const struct known_job *j, const struct job_brief *b)
+{
+	const struct pod *pod = entry_pod(s, j->entry);
+
+	return b->state >= JOB_COMPLETE && !(b->flags & ~(uint32_t)JOBF_COMPLETING) && j->p.state != JOB_PENDING &&
+	       (!pod || pod_is_over(pod));
+}
+
+static void learn_end(struct scheduler *s, struct known_job *j, const struct job_brief *b)
+{
+	j->p.state = b->state;
+	j->p.flags = b->flags;
+	j->known_at = now_of(s);
+	if (job_is_over(&j->p) && !j->p.over_since)
+		j->p.over_since = j->known_at;
+	entry_dirty(s, j->entry, 0);
+}
+
 static void states_told(void *arg, struct slurm_result *r)
 {
 	_cleanup_free_ struct load *l = arg;
 	struct scheduler *s = l->s;
 	usec_t now = now_of(s), cost = now - r->asked;
 	struct known_job *j;
+	bool changed = false;
 	size_t i = 0;
 
 	s->asking_states = false;
@@ -408,6 +446,8 @@ static void states_told(void *arg, struct slurm_result *r)
 		return;
 	}
 	s->states_failures = 0;
+	s->n_slurm_jobs = r->n;
+	s->states_cost = cost;
 	qsort(r->states, r->n, sizeof(*r->states), by_id);
 	while ((j = map_next(&s->by_job, &i))) {
 		const struct job_brief *b =
@@ -420,10 +460,18 @@ static void states_told(void *arg, struct slurm_result *r)
 			jobs_forget(s, j);
 			entry_dirty(s, e, 0);
 		} else if (b->state != j->p.state || b->flags != j->p.flags) {
-			jobs_load_one(s, j->p.id);
+			changed = true;
+			if (ends_quietly(s, j, b))
+				learn_end(s, j, b);
+			else
+				jobs_load_one(s, j->p.id);
 		}
 	}
-	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->o.poll_min, STATES_SHARE * cost), s->o.poll_max));
+	s->states_span = changed ? s->o.poll_min : MIN_OF(2 * MAX_OF(s->states_span, s->o.poll_min), STATES_REST);
+	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->states_span, STATES_SHARE * cost), s->o.poll_max));
+	if (s->ring_due) /* it rang meanwhile, and may have done so after Slurm answered */
+		s->states_due = MIN_OF(s->states_due, s->ring_due);
+	s->ring_due = 0;
 	wake(s);
 }
 
@@ -432,8 +480,21 @@ void jobs_ring(void *arg)
 {
 	struct scheduler *s = arg;
 
-	s->states_due = MIN_OF(s->states_due, usec_add(now_of(s), RING_PAUSE));
+	usec_t due = usec_add(now_of(s), MIN_OF(MAX_OF(RING_PAUSE, RING_SHARE * s->states_cost), RING_PAUSE_MAX));
+
+	if (s->asking_states)
+		s->ring_due = s->ring_due ? MIN_OF(s->ring_due, due) : due;
+	else
+		s->states_due = MIN_OF(s->states_due, due);
 	wake(s);
+}
+
+void jobs_stir(struct scheduler *s)
+{
+	usec_t due = usec_add(now_of(s), MIN_OF(MAX_OF(s->o.poll_min, STATES_SHARE * s->states_cost), s->o.poll_max));
+
+	s->states_span = s->o.poll_min;
+	s->states_due = MIN_OF(s->states_due, due);
 }
 
 /* ---- settings of the controller ---- */
@@ -481,8 +542,10 @@ void jobs_step(struct scheduler *s, usec_t now)
 		s->asking_conf = true;
 		ask(s, SLURM_LOAD_CONF, conf_told);
 	}
-	if (!s->listing && now >= s->list_due) {
+	if (!s->listing && (now >= s->list_due || loads_want_list(s))) {
 		s->listing = true;
+		if (loads_want_list(s))
+			loads_list_began(s);
 		ask(s, SLURM_LOAD_JOBS, jobs_listed);
 	}
 	if (!s->asking_states && now >= s->states_due && s->listed_at && map_count(&s->by_job)) {
@@ -496,7 +559,7 @@ usec_t jobs_next(const struct scheduler *s)
 	usec_t next = s->asking_conf ? USEC_NEVER : s->conf_due;
 
 	if (!s->listing)
-		next = MIN_OF(next, s->list_due);
+		next = MIN_OF(next, loads_want_list(s) ? 0 : s->list_due);
 	if (!s->asking_states && s->listed_at && map_count(&s->by_job))
 		next = MIN_OF(next, s->states_due);
 	return next;

@@ -162,6 +162,7 @@ static void handle(void *arg, struct http_incoming *in)
 	route = find_route(http_in_path(in), &hook.job_id);
 	hook.uid = http_in_query(in, "uid");
 	hook.token = bearer(in);
+	hook.node = http_in_query(in, "node");
 	if (!route)
 		return refuse(r, OTHER, in, 404, "there is no such path");
 	if (!str_eq(http_in_method(in), route->method))

@@ -328,6 +328,7 @@ usec_t scheduler_step(struct scheduler *s)
 	} else {
 		next = usec_add(now, 100 * USEC_MSEC); /* until both sides have been read */
 	}
+	loads_step(s);
 	next = MIN_OF(next, jobs_next(s));
 	return MIN_OF(next, places_next(s));
 }
@@ -345,6 +346,7 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	s->listed_at = 0;
 	s->list_due = s->states_due = s->conf_due = 0;
 	s->list_wanted = s->term_since;
+	loads_give_up(s);
 	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
 		s->o.kube->ops->refresh(s->o.kube);
 	while ((e = map_next(&s->by_uid, &i))) {
@@ -393,6 +395,8 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->by_uid = MAP_INIT;
 	s->by_job = MAP_INIT;
 	s->dirty = DIRTY_INIT;
+	link_init(&s->wants);
+	link_init(&s->list_wants);
 	s->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	s->pods = kube->watch(o->kube, KUBE_PODS, NULL, NULL, NULL);
 	s->nodes = kube->watch(o->kube, KUBE_NODES, NULL, NULL, NULL);
@@ -410,6 +414,8 @@ void scheduler_free(struct scheduler *s)
 
 	if (!s)
 		return;
+	s->o.wake = NULL;
+	loads_done(s);
 	while ((e = map_next(&s->by_uid, &i)))
 		entry_free(s, e);
 	map_done(&s->by_uid);

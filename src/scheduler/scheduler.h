@@ -57,6 +57,7 @@ struct hook_ask {
 	uint32_t run; /* of the job: how often it was started before */
 	const char *uid; /* the Pod's, as the caller says; NULL = not said */
 	const char *token;
+	const char *node; /* STARTED: Slurm's name of the node that the caller is on; NULL = not said */
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;
 };

@@ -22,7 +22,7 @@ struct scheduler {
 	int n; /* asks so far */
 	enum scheduler_hook hook; /* of the last one */
 	uint32_t job_id, run;
-	char uid[ROUTES_UID_MAX + 1], token[128];
+	char uid[ROUTES_UID_MAX + 1], token[128], node[64];
 	struct hook_ask kept[KEPT_MAX];
 	int n_kept;
 };
@@ -35,6 +35,7 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	s->run = ask->run;
 	str_copy(s->uid, sizeof(s->uid), ask->uid);
 	str_copy(s->token, sizeof(s->token), ask->token);
+	str_copy(s->node, sizeof(s->node), str_or(ask->node, ""));
 	if (!s->keep) {
 		ask->reply(ask->arg, s->status, s->json);
 		return;
@@ -136,8 +137,10 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 		const char *method, *target;
 		enum scheduler_hook hook;
 		uint32_t id, run;
+		const char *node;
 	} calls[] = {
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3", HOOK_STARTED, 1, 3 },
+		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3&node=gpu-012-002", HOOK_STARTED, 1, 3, "gpu-012-002" },
 		{ "GET", "/v1/jobs/67108863/wait?uid=u-1&run=0", HOOK_WAIT, 67108863, 0 },
 		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647,
 		  UINT32_MAX },
@@ -156,6 +159,7 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 		assert_int_equal(f->scheduler.hook, calls[i].hook);
 		assert_int_equal(f->scheduler.job_id, calls[i].id);
 		assert_int_equal(f->scheduler.run, calls[i].run);
+		assert_string_equal(f->scheduler.node, str_or(calls[i].node, ""));
 		assert_string_equal(f->scheduler.uid, "u-1");
 		assert_string_equal(f->scheduler.token, ANY_TOKEN);
 	}

@@ -141,6 +141,8 @@ static void call_reaches(struct world *w, struct ev *e)
 		                  .token = j->token,
 		                  .reply = replied,
 		                  .arg = c };
+	if (c->node >= 0)
+		ask.node = w->ctld.nodes[c->node].name;
 	scheduler_hook(l->s, &ask);
 }
 
@@ -188,7 +190,12 @@ struct hook_call *hook_call_new(struct world *w, struct sjob *j, enum plan_task 
 
 	forget_answered(w);
 	*c = (struct hook_call) {
-		.w = w, .serial = ++w->serial, .job = j->serial, .run = j->script ? j->script->restarts : 0, .task = t
+		.w = w,
+		.serial = ++w->serial,
+		.job = j->serial,
+		.run = j->script ? j->script->restarts : 0,
+		.node = j->node,
+		.task = t,
 	};
 	if (w->n_calls == w->size_calls) {
 		w->size_calls = w->size_calls ? 2 * w->size_calls : 64;

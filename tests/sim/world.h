@@ -251,6 +251,7 @@ struct hook_call {
 	uint64_t serial, job, life;
 	uint32_t run;
 	enum plan_task task; /* TASKS: a prolog's pre-hook */
+	int node; /* that it comes from; -1 = none */
 	bool sent, answered;
 };
 
