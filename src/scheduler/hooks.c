@@ -182,6 +182,9 @@ static bool is_as_known(const struct known_job *j, const struct hook_ask *ask)
 
 void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 {
+	static const char *const names[SCHEDULER_HOOKS] = {
+		[HOOK_STARTED] = "started", [HOOK_WAIT] = "wait", [HOOK_TERMINATE] = "terminate", [HOOK_DRAIN] = "drain"
+	};
 	struct known_job *j = jobs_get(s, ask->job_id);
 	const char *uid = ask->uid ? ask->uid : j ? j->entry->uid : NULL;
 	struct hook_load *h;
@@ -195,6 +198,7 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 		ask->reply(ask->arg, 503, "{\"error\":\"not ready, or not the leader: ask again\"}");
 		return;
 	}
+	log_debug("job %u calls: %s", ask->job_id, names[ask->hook]);
 	/* A job that we know as another Pod's may be a new one of the same number: asked for again below. */
 	if (j && str_eq(j->entry->uid, uid) &&
 	    (ask->hook == HOOK_WAIT || ask->hook == HOOK_DRAIN || (ask->hook == HOOK_STARTED && is_as_known(j, ask)))) {
