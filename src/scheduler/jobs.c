@@ -409,13 +409,13 @@ static int by_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Its Pod is over, and now it is, too: how does not matter to anyone, so it need not be asked for. */
+/* Its Pod is over or gone (and not only unseen), and now the job ends, too: how does not matter to anyone any more. */
 static bool ends_quietly(const struct scheduler *s, const struct known_job *j, const struct job_brief *b)
 {
 	const struct pod *pod = entry_pod(s, j->entry);
 
 	return b->state >= JOB_COMPLETE && !(b->flags & ~(uint32_t)JOBF_COMPLETING) && j->p.state != JOB_PENDING &&
-	       (!pod || pod_is_over(pod));
+	       (pod ? pod_is_over(pod) : j->entry->seen && store_synced(s->pods));
 }
 
 static void learn_end(struct scheduler *s, struct known_job *j, const struct job_brief *b)
