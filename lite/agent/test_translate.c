@@ -154,6 +154,40 @@ static void test_volumes_become_files_and_mounts(void **state)
 	done(&o);
 }
 
+/* As a real API server gives one to every Pod for its service account. */
+static void test_a_projected_volume_has_all_its_sources_but_the_token(void **state)
+{
+	struct outcome o;
+
+	translate(&o, "{\"volumes\":[{\"name\":\"p\",\"projected\":{\"sources\":["
+	              "{\"serviceAccountToken\":{\"path\":\"token\"}},"
+	              "{\"configMap\":{\"name\":\"cm\",\"items\":[{\"key\":\"a\",\"path\":\"ca.crt\"}]}},"
+	              "{\"secret\":{\"name\":\"sec\"}},{\"downwardAPI\":{\"items\":[{\"path\":\"namespace\","
+	              "\"fieldRef\":{\"fieldPath\":\"metadata.namespace\"}}]}}]}}],"
+	              "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"],\"volumeMounts\":[{\"name\":\"p\","
+	              "\"mountPath\":\"/run/p\",\"readOnly\":true}]}]}");
+	static const char *const want[] = { "ca.crt=1", "pw=secret", "namespace=ns" };
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(o.r, 0);
+	HAS(o, "\"--bind-ro\",\"/pods/1/volumes/p\",\"/run/p\"");
+	LIST_EACH (l, &o.files) {
+		struct volume_file *f = LIST_ITEM(l, struct volume_file, link);
+		_cleanup_free_ char *line = NULL;
+
+		if (!f->data) {
+			assert_string_equal(f->path, "/pods/1/volumes/p");
+			continue;
+		}
+		line = str_printf("%s=%s", strrchr(f->path, '/') + 1, f->data);
+		assert_true(n < ARRAY_LEN(want));
+		assert_string_equal(line, want[n++]);
+	}
+	assert_int_equal(n, ARRAY_LEN(want));
+	done(&o);
+}
+
 static void count_need(void *arg, const char *kind, const char *name)
 {
 	struct buf *b = arg;
@@ -291,6 +325,7 @@ static void test_everything_a_pod_mentions_is_needed(void **state)
 }
 
 TEST_MAIN(TEST(command_and_environment_are_expanded_as_kubernetes_does), TEST(volumes_become_files_and_mounts),
+          TEST(a_projected_volume_has_all_its_sources_but_the_token),
           TEST(claims_become_directories_that_outlive_the_pod),
           TEST(a_claim_that_is_missing_or_not_bound_is_waited_for), TEST(probes_are_carried_over),
           TEST(what_is_missing_or_malicious_is_refused), TEST(everything_a_pod_mentions_is_needed))

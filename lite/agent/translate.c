@@ -399,6 +399,32 @@ static int add_claim_volume(struct translation *t, const char *claim)
 	return r;
 }
 
+static const char *name_of(yyjson_val *source)
+{
+	return str_or(json_str(json_get(source, "name")), "");
+}
+
+/* Tokens of service accounts are left out: nothing here asks the API for one. */
+static int add_projected_volume(struct translation *t, const char *dir, yyjson_val *projected)
+{
+	yyjson_arr_iter iter;
+	yyjson_val *part, *source;
+	int r = 0;
+
+	add_file(t, mem_strdup(dir), NULL, 0, 0755);
+	if (!yyjson_arr_iter_init(json_get(projected, "sources"), &iter))
+		return 0;
+	while (r == 0 && (part = yyjson_arr_iter_next(&iter))) {
+		if ((source = json_get(part, "configMap")))
+			r = add_object_volume(t, dir, CONFIG_MAPS, name_of(source), source);
+		else if ((source = json_get(part, "secret")))
+			r = add_object_volume(t, dir, SECRETS, name_of(source), source);
+		else if ((source = json_get(part, "downwardAPI")))
+			r = add_downward_volume(t, dir, source);
+	}
+	return r;
+}
+
 static int add_volume(struct translation *t, yyjson_val *volume, const char *dir)
 {
 	_cleanup_free_ char *claim = claim_of(t->meta, volume);
@@ -408,11 +434,13 @@ static int add_volume(struct translation *t, yyjson_val *volume, const char *dir
 		return add_claim_volume(t, claim);
 
 	if ((source = json_get(volume, "configMap")))
-		return add_object_volume(t, dir, CONFIG_MAPS, str_or(json_str(json_get(source, "name")), ""), source);
+		return add_object_volume(t, dir, CONFIG_MAPS, name_of(source), source);
 	if ((source = json_get(volume, "secret")))
 		return add_object_volume(t, dir, SECRETS, str_or(json_str(json_get(source, "secretName")), ""), source);
 	if ((source = json_get(volume, "downwardAPI")))
 		return add_downward_volume(t, dir, source);
+	if ((source = json_get(volume, "projected")))
+		return add_projected_volume(t, dir, source);
 	if (json_get(volume, "emptyDir"))
 		add_file(t, mem_strdup(dir), NULL, 0, 0777);
 	return 0;
@@ -668,6 +696,20 @@ static void needs_of_containers(yyjson_val *list, void (*need)(void *arg, const 
 	}
 }
 
+static void needs_of_projected(yyjson_val *sources, void (*need)(void *arg, const char *kind, const char *name),
+                               void *arg)
+{
+	yyjson_arr_iter iter;
+	yyjson_val *part;
+
+	if (!yyjson_arr_iter_init(sources, &iter))
+		return;
+	while ((part = yyjson_arr_iter_next(&iter))) {
+		need_of(json_get(part, "configMap"), CONFIG_MAPS, need, arg);
+		need_of(json_get(part, "secret"), SECRETS, need, arg);
+	}
+}
+
 void translate_needs(yyjson_val *pod, void (*need)(void *arg, const char *kind, const char *name), void *arg)
 {
 	yyjson_val *spec = json_get(pod, "spec"), *volume;
@@ -685,5 +727,6 @@ void translate_needs(yyjson_val *pod, void (*need)(void *arg, const char *kind, 
 			need_of(json_get(volume, "configMap"), CONFIG_MAPS, need, arg);
 			if (!str_empty(secret))
 				need(arg, SECRETS, secret);
+			needs_of_projected(json_get(json_get(volume, "projected"), "sources"), need, arg);
 		}
 }

@@ -9,7 +9,7 @@ import time
 
 import lite_server
 import pytest
-from world import Space, World
+from world import REAL, Space, World
 
 os.environ.setdefault("SUNK_PARTS", "scheduler")  # dev/up in tests starts more only where a test asks for it
 
@@ -37,6 +37,17 @@ def logs_below(directory):
         if path.is_file() and (path.suffix in (".log", ".out") or path.name == "log") and stat.st_size:
             found[path] = stat.st_mtime
     return sorted(found.items(), key=lambda item: item[1])[-LOGS:]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "lite_only(reason): says nothing about a real control plane")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items if REAL else ():
+        mark = item.get_closest_marker("lite_only")
+        if mark:
+            item.add_marker(pytest.mark.skip(reason=f"only on lite: {mark.args[0]}"))
 
 
 def pytest_runtest_setup(item):
@@ -71,7 +82,8 @@ def world(request):
 @pytest.fixture
 def space(world, worlds, request):
     worlds.append(world.dir)
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_")).strip("-")[:40].strip("-")
-    s = Space(world, name)
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_")).strip("-")[:36].strip("-")
+    world.spaces = getattr(world, "spaces", 0) + 1  # a namespace takes a while to go
+    s = Space(world, f"{name}-{world.spaces}")
     yield s
     s.clean()

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from lite_server import BUILD, DEADLINE, Lite, wait_for
 
+pytestmark = pytest.mark.lite_only("tests lite's node agent")
+
 
 class World:
     """An API server and an agent with Nodes k1 and k2. Every container carries a mark in its environment."""

@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.lite_only("no Kubernetes in it but pretended ones")
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SUNK_BUILD", TOP / "build"))
 SUNK = BUILD / "src" / "cmd" / "sunk"

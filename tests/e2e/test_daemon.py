@@ -221,7 +221,8 @@ def test_a_config_file_is_read_and_its_mistakes_have_a_line(cluster):
     got = run(cluster.dir / "scheduler", f"--config={path}", ok=False)
     assert got.returncode == 2 and f"{path}:3: scheduler.nmae: there is no such setting" in got.stderr
     path.write_text("scheduler:\n  scope: {type: namespace, namespaces: [a, b]}\n  gpuTypes: {H100: h100}\n  name: other\nslurm: {poolSize: 2}\n")
-    p, url = cluster.scheduler(f"--config={path}")
+    # the account of the chart may only use the lease of its own scheduler
+    p, url = cluster.scheduler(f"--config={path}", f"--kubeconfig={cluster.dir}/kube/kubeconfig")
     wait_for("it leads what nobody else does", lambda: json.loads(get(url + "/readyz?verbose")[1])["leader"])
     p.terminate()
     assert p.wait(timeout=30) == 0

@@ -5,7 +5,10 @@ import json
 import pathlib
 import re
 
+import pytest
 import yaml
+
+pytestmark = pytest.mark.lite_only("no Kubernetes in it")
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SCRAPE_LABELS = {"slurm_cluster"}  # added by the scrape configuration

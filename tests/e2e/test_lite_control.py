@@ -7,6 +7,8 @@ import time
 import pytest
 from lite_server import Lite, node, wait_for
 
+pytestmark = pytest.mark.lite_only("tests lite itself")
+
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 MERGE = "application/merge-patch+json"

@@ -15,6 +15,8 @@ import urllib.error
 import pytest
 from lite_server import DEADLINE, Lite, pod, wait_for
 
+pytestmark = pytest.mark.lite_only("tests lite itself")
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"
 

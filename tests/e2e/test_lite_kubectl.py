@@ -11,6 +11,8 @@ import time
 import pytest
 from lite_server import DEADLINE, Lite, node, pod, wait_for
 
+pytestmark = pytest.mark.lite_only("tests lite itself")
+
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",

@@ -13,6 +13,8 @@ import shlex
 import pytest
 from lite_server import ROOT, Lite, wait_for
 
+pytestmark = pytest.mark.lite_only("tests lite itself")
+
 SAMPLES = ROOT / "tests" / "kube-samples"
 NS = "s1794766553"
 HEADERS = ("Content-Type", "Retry-After", "Warning", "X-Content-Type-Options")

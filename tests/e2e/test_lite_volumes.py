@@ -5,6 +5,8 @@ import pytest
 from lite_server import Lite, node, wait_for
 from test_agent import World
 
+pytestmark = pytest.mark.lite_only("tests lite itself")
+
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 VOLUMES = "/api/v1/persistentvolumes"
 SELECTED = "volume.kubernetes.io/selected-node"

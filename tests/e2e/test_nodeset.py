@@ -9,6 +9,8 @@ import time
 import pytest
 from lite_server import BUILD, DEADLINE, ROOT, Lite, node, wait_for
 
+pytestmark = pytest.mark.lite_only("the test plays the kubelet on a lite of its own")
+
 CRDS = ROOT / "charts" / "sunk" / "crds"
 PENDING = "sunk.coreweave.com/pending-deletion"
 

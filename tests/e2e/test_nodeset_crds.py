@@ -4,6 +4,8 @@
 import pytest
 from lite_server import DEADLINE, ROOT, Lite
 
+pytestmark = pytest.mark.lite_only("on a lite of its own")
+
 CRDS = ROOT / "charts" / "sunk" / "crds"
 
 

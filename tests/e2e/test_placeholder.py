@@ -25,7 +25,7 @@ TOKEN = "0123456789abcdef" * 4
 UID = "0f4b3c1e-5f0a-4c57-9d5e-3a1b2c3d4e5f"
 POD = f"team/web-0/{UID}"
 
-pytestmark = pytest.mark.skipif(not shutil.which("slurmctld"), reason="no Slurm here")
+pytestmark = [pytest.mark.lite_only("no Kubernetes in it"), pytest.mark.skipif(not shutil.which("slurmctld"), reason="no Slurm here")]
 
 
 def wait_for(what, seen, patience=PATIENCE_S):

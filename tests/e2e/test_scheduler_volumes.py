@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pods with claims on real Slurm: what a Kubernetes scheduler owes them, a Slurm job waits for or brings about."""
 
+import pytest
+
 WORLD = {"options": ("--cpus", "4")}
+PROVISIONED = pytest.mark.lite_only("nobody makes volumes in a real control plane without a CSI driver")
 SELECTED = "volume.kubernetes.io/selected-node"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -48,6 +51,7 @@ def with_claim(space, name, claim_name, script="sleep 1000", **more):
     return space.pod(name, script, more=mounts, **{"volumes": volumes, **more})
 
 
+@PROVISIONED
 def test_a_claim_that_waits_for_a_consumer_hears_where_it_will_be(world, space):
     claim(space, "data")  # of the default class
     first = with_claim(space, "first", "data", "echo kept > /mnt/file")
@@ -62,6 +66,7 @@ def test_a_claim_that_waits_for_a_consumer_hears_where_it_will_be(world, space):
     assert world.run("scontrol", "show", "hostnames", second.job()["ExcNodeList"]).split() == others
 
 
+@PROVISIONED
 def test_a_pod_whose_claim_is_missing_waits_without_a_job(world, space):
     pod = with_claim(space, "early", "late")
     world.until("it says which", lambda: "claim late does not exist" in pod.unscheduled()[1])
@@ -81,6 +86,7 @@ def test_a_pod_waits_for_claims_that_are_bound_without_it(world, space):
     assert pod.node() == "k3"
 
 
+@pytest.mark.lite_only("a real control plane leaves such a claim to the scheduler, and ours does not bind it yet")
 def test_a_claim_that_is_bound_elsewhere_takes_the_pod_there(world, space):
     """Nobody makes volumes of this class: the claim gets one that is there, wherever that is."""
     storage_class(world, "static", "kubernetes.io/no-provisioner")
@@ -94,6 +100,7 @@ def test_a_claim_that_is_bound_elsewhere_takes_the_pod_there(world, space):
     assert len(pod.jobs()) == (1 if chosen_first == "k4" else 2)  # the first one was given back
 
 
+@PROVISIONED
 def test_an_ephemeral_volume_works_like_a_claim(world, space):
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     volumes = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
@@ -102,6 +109,7 @@ def test_an_ephemeral_volume_works_like_a_claim(world, space):
     assert get_claim(space, "scratch-v")["metadata"]["annotations"][SELECTED] == pod.node()
 
 
+@PROVISIONED
 def test_a_claim_deleted_while_the_pod_waits_is_waited_for_again(world, space):
     blockers = [space.sbatch("sleep 1000", "-w", f"n{i}", "--exclusive") for i in (1, 2, 3, 4)]
     for job_id in blockers:

@@ -37,6 +37,8 @@ class World:
         subprocess.run([DEV / "up", "--no-sunk", "--nodes", "4", "--dir", directory], check=True, capture_output=True, timeout=180)
         env = (directory / "env").read_text()
         self.env = dict(os.environ, **dict(re.findall(r"export (KUBECONFIG|SLURM_CONF)='([^']*)'", env)))
+        own = directory / "accounts/syncer.kubeconfig"  # a real control plane knows the syncer as a service account
+        self.config = own if own.exists() else self.env["KUBECONFIG"]
         (directory / "token").write_text(TOKEN + "\n")
         self.syncer = None
         self.start()
@@ -46,7 +48,7 @@ class World:
         listening.unlink(missing_ok=True)
         log = open(self.dir / "log" / "syncer.log", "ab")
         self.syncer = subprocess.Popen(
-            [BUILD / "src/cmd/sunk", "syncer", "--kubeconfig", self.env["KUBECONFIG"], "--slurm-conf", self.env["SLURM_CONF"],
+            [BUILD / "src/cmd/sunk", "syncer", "--kubeconfig", self.config, "--slurm-conf", self.env["SLURM_CONF"],
              "--listen", "127.0.0.1:0", "--hook-listen", "127.0.0.1:0", "--hook-token-file", self.dir / "token",
              "--metrics-interval", "200ms", "--hook-timeout", "20s", "--listen-file", listening, *flags],
             env=dict(self.env, POD_NAMESPACE="slurm", POD_NAME="syncer"), stdout=log, stderr=log)

@@ -13,6 +13,7 @@ from lite_server import wait_for
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEV = TOP / "dev"
+NO_KUBE = pytest.mark.lite_only("it is not about Kubernetes")
 
 
 def run(*command, env=None, timeout=120, ok=True):
@@ -76,6 +77,7 @@ def test_env_gives_a_shell_the_right_tools(directory):
     assert run("sh", "-c", script).stdout.split() == ["node/k1", "n1"]
 
 
+@NO_KUBE
 @pytest.mark.parametrize("args,want", [
     (["--nodes", "x"], "not a number"),
     (["--nodes", "0"], "at least 1"),
@@ -83,7 +85,6 @@ def test_env_gives_a_shell_the_right_tools(directory):
     (["--bogus", "1"], "unknown option"),
     (["--kube", "/no/such/kubeconfig"], "kubeconfig"),
     (["--slurm", "17.02"], "24.11 or 26.05"),
-    (["--kube", "real"], "not yet"),
     (["--preempt", "qos"], "needs --accounting"),
     (["--preempt", "luck"], "partition_prio or qos"),
     (["--conf", "nonsense"], "KEY=VALUE"),
@@ -99,6 +100,16 @@ def state_of(directory, job):
     return dev_in(directory, "sacct", "-n", "-X", "-P", "-j", job, "-o", "state").strip()
 
 
+def test_a_real_control_plane_that_is_not_whole_is_refused(directory):
+    (directory / "bin").mkdir()
+    (directory / "bin" / "kube-apiserver").write_text("#!/bin/sh\n")
+    (directory / "bin" / "kube-apiserver").chmod(0o755)
+    got = run(DEV / "up", "--kube", "real", "--dir", directory / "d", env={"KUBE_BIN_DIR": str(directory / "bin")}, ok=False)
+    assert got.returncode != 0 and "has no kube-controller-manager" in got.stderr
+    assert not (directory / "d").exists()
+
+
+@NO_KUBE
 def test_accounting_keeps_jobs_and_a_qos_preempts(directory):
     d = directory / "c"
     run(DEV / "up", "--nodes", "1", "--accounting", "--preempt", "qos", "--kill-wait", "2", "--conf", "MinJobAge=300", "--dir", d)
@@ -131,6 +142,7 @@ def test_hollow_nodes_are_joined_on_both_sides(directory):
     assert processes_of(directory) == []
 
 
+@NO_KUBE
 @pytest.mark.parametrize("program, options", [("munged", []), ("slurmctld", []), ("mariadbd", ["--accounting"]), ("slurmdbd", ["--accounting"])])
 def test_a_part_that_cannot_start_is_named_with_its_log(directory, program, options):
     fake = directory / "bin" / program

@@ -10,6 +10,8 @@ import pytest
 
 import lite_server
 
+pytestmark = pytest.mark.lite_only("no Kubernetes in it but for reading")
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SUNK_BUILD", TOP / "build"))
 SUNK = BUILD / "src" / "cmd" / "sunk"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A whole cluster for tests of the daemons: real Slurm, `lite`, its node agent and `sunk scheduler`, as dev/up starts them.
+"""A whole cluster for tests of the daemons: real Slurm, `lite`, its node agent and `sunk scheduler`, as dev/up starts them. With
+SUNK_KUBE=real the Kubernetes is a real one: the same tests, but for those that need lite's own faults.
 
 Everything is looked at from outside, as a person would (scontrol, the Kubernetes API, kubectl); everything is waited for with a
 deadline, and what was missing is shown together with the ends of all logs.
@@ -19,8 +20,10 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import pytest
 from lite_server import BUILD, Answer
 
+REAL = os.environ.get("SUNK_KUBE") == "real"
 TOP = Path(__file__).resolve().parents[2]
 DEV = TOP / "dev"
 DEADLINE = 30  # seconds; what takes longer has failed
@@ -58,7 +61,7 @@ class World:
 
     def _start(self, *options):
         up = subprocess.run(
-            [DEV / "up", "--dir", self.dir, *map(str, options)], capture_output=True, text=True, timeout=120, check=False
+            [DEV / "up", "--dir", self.dir, *map(str, options)], capture_output=True, text=True, timeout=240, check=False
         )
         assert up.returncode == 0, up.stdout + up.stderr
         self.up = True
@@ -73,6 +76,8 @@ class World:
             "KUBECONFIG": str(kube / "kubeconfig"),
             "SLURM_CONF": str(self.dir / "slurm/etc/slurm.conf"),
         }
+        if REAL:  # kubectl of the server's version
+            self.env["PATH"] = os.environ["KUBE_BIN_DIR"] + ":" + os.environ["PATH"]
         exports = dict(re.findall(r"^export ([A-Z_]+)='?([^'\n]*)'?$", (self.dir / "env").read_text(), re.M))
         self.scheduler_name = exports["SUNK_SCHEDULER_NAME"]
         self.metrics_url = exports["SUNK_SCHEDULER_METRICS"]
@@ -122,7 +127,7 @@ class World:
             "---- Pods\n" + self.kubectl("get", "pods", "-A", "-o", "wide", ok=None),
             "---- events\n" + "\n".join(self.kubectl("get", "events", "-A", ok=None).splitlines()[-25:]),
         ]
-        for log in ("log/scheduler.log", "log/syncer.log", "log/operator.log", "slurm/log/slurmctld.log", "log/agent.log", "log/kube.log"):
+        for log in ("log/scheduler.log", "log/syncer.log", "log/operator.log", "slurm/log/slurmctld.log", "log/agent.log", "log/kube.log", "log/kube-apiserver.log"):
             parts.append(f"---- {log}\n{self.tail(log)}")
         return "\n".join(parts)
 
@@ -208,6 +213,9 @@ class World:
         assert r.status == 200, r.text
 
     def fault(self, kind, *args):
+        """A fault on command; only lite can do that."""
+        if REAL:
+            return kind == "--clear" or pytest.skip("only on lite: a real server does not fail on command")
         return self.run(BUILD / "lite" / "sunk-lite", "fault", "--dir", self.dir / "kube", kind, *args)
 
     # ---- processes ----
@@ -413,6 +421,8 @@ class Space:
         self.batch = []
         r = world.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}})
         assert r.status == 201, r.text
+        # without it no Pod is taken; a real server's controllers make it a moment later
+        world.until(f"{ns} has a service account", lambda: world.call("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").status == 200)
 
     def send(self, body):
         return self.world.call("POST", f"/api/v1/namespaces/{self.ns}/pods", body)
