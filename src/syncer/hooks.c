@@ -48,6 +48,7 @@ static void answer_too_late(struct syncer *s, struct parked *p, const struct pod
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds)
 {
 	usec_t now = sync_now(s), next = USEC_NEVER;
+	size_t waited = s->n_parked;
 
 	if (!pod || pod->meta.deletion) {
 		sync_hooks_close(s, e, 409, "{\"error\":\"the node is going away: its Pod is deleted\"}");
@@ -64,6 +65,8 @@ void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *p
 		else
 			next = MIN_OF(next, p->deadline);
 	}
+	if (s->n_parked != waited) /* nobody may want the lock any more: the job may be gone already */
+		next = 0;
 	if (next != USEC_NEVER)
 		sync_dirty(s, e, next);
 }

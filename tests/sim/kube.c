@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "policy/placeholder.h"
 #include "policy/rules.h"
 #include "port/kinds.h"
 
@@ -217,6 +218,13 @@ void pod_write(struct world *w, struct kpod *k, const struct pod *pod)
 {
 	struct version *v = versioned(w, KUBE_PODS, &pod->meta, false);
 
+	const struct condition *live =
+	        k->user_pod ? condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE) : NULL;
+
+	if (!live || live->status != COND_FALSE)
+		k->not_live_since = 0;
+	else if (!k->not_live_since)
+		k->not_live_since = w->now;
 	version_unref(k->v);
 	k->v = v;
 	k->pod = v->object;

@@ -67,19 +67,24 @@ void locks_check(struct world *w)
 	}
 }
 
-/* When the first process of a placeholder starts: what tolerates the lock but was there before it is gone, too. */
+/* When the first process starts: who is in the way and was so before the Node was locked is gone. */
 void locks_check_start(struct world *w, const struct sjob *j)
 {
 	unsigned node = (unsigned)j->node;
+	usec_t since = w->api.nodes[node].locked_since;
 
-	if (!*j->uid || meddled(w, node))
+	if (meddled(w, node))
 		return;
 	for (size_t p = 0; p < w->api.n_pods; p++) {
 		const struct kpod *k = w->api.pods[p];
 
-		if (runs_plain(w, k, node) && k->bound < w->api.nodes[node].locked_since)
+		if (*j->uid && runs_plain(w, k, node) && k->bound < since)
 			broken(w, "placeholder %u starts on n%u beside Pod %s, which Slurm does not account for", j->id,
 			       node, k->pod->meta.name);
+		if (k->containers == CONTAINERS_RUN && k->not_live_since && k->not_live_since < since &&
+		    kube_node_number(w, k->pod->node_name) == j->node)
+			broken(w, "job %u starts on n%u beside Pod %s, which outlived its job", j->id, node,
+			       k->pod->meta.name);
 	}
 }
 
@@ -101,8 +106,13 @@ static void check_idle_lock(struct world *w, unsigned i, usec_t passed)
 	struct knode_state *n = &w->api.nodes[i];
 
 	n->idle_locked = node_locked(w, i) && !wanted_by_slurm(w, i) ? n->idle_locked + passed : 0;
-	if (n->idle_locked > IDLE_LOCKED_MAX)
-		broken(w, "k%u is locked, and nothing runs on n%u", i, i);
+	if (n->idle_locked > IDLE_LOCKED_MAX) {
+		const struct kpod *k = nodeset_pod(w, i);
+
+		broken(w, "k%u is locked, and nothing runs on n%u; its Pod asks for %s and says %s", i, i,
+		       k ? str_or(pod_note(k, LOCK_REQUEST_ANNOTATION), "none") : "nothing",
+		       k ? str_or(pod_note(k, LOCK_ANNOTATION), "nothing") : "nothing");
+	}
 }
 
 static bool drain_is_wanted(struct world *w, unsigned i)

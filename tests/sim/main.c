@@ -2,6 +2,8 @@
  *
  * sunk-sim: runs worlds, one for each seed, and tells of the first that breaks.
  */
+#include "tests/sim/coverage.h"
+#include "tests/sim/shrink.h"
 #include "tests/sim/world.h"
 
 #include <stdio.h>
@@ -12,12 +14,12 @@
 #include "base/log.h"
 #include "base/str.h"
 
-#define REST_MAX (60 * USEC_MINUTE)
+#define SHRINK_SECONDS 20
 
 struct options {
-	int64_t seed, seeds, steps, nodes, pods, seconds;
-	bool trace, all, alone;
-	char *faults, *list;
+	int64_t seed, seeds, steps, nodes, pods, seconds, hours;
+	bool trace, all, alone, shrink, coverage;
+	char *faults, *list, *skip;
 };
 
 struct totals {
@@ -41,61 +43,6 @@ static uint32_t faults_named(const char *list)
 		}
 	}
 	return bits;
-}
-
-static void choose(struct world *w, const struct options *o)
-{
-	w->n_nodes = o->nodes ? (unsigned)o->nodes : 1 + (unsigned)below(w, 4);
-	w->n_names = o->pods ? (unsigned)o->pods : 1 + (unsigned)below(w, 10);
-	w->node_cpus = 1 + (uint32_t)below(w, 4);
-	w->poll_min = chance(w, 500) ? USEC_SEC : 200 * USEC_MSEC;
-	w->on_cancel = chance(w, 500) ? ON_CANCEL_DELETE : ON_CANCEL_RESUBMIT;
-	w->faults = (uint32_t)(rng_u64(&w->faults_rng) & rng_u64(&w->faults_rng)) & ((1u << FAULTS) - 1);
-	if (str_eq(o->faults, "all"))
-		w->faults = (1u << FAULTS) - 1;
-	else if (!str_eq(o->faults, "random"))
-		w->faults = faults_named(o->faults);
-	w->whole = !o->alone;
-	if (o->alone)
-		w->faults &= (1u << FAULT_NODESET) - 1;
-}
-
-static void run(struct world *w, const struct options *o, uint64_t seed, bool trace_all, bool trace_end)
-{
-	char why[256] = "";
-	usec_t calm_at;
-	uint64_t n = 0;
-
-	world_init(w, seed);
-	w->trace = trace_all || trace_end;
-	w->trace_end = !trace_all;
-	choose(w, o);
-	say(w, "seed %llu: %u nodes with %u CPUs, %u names", (unsigned long long)seed, w->n_nodes, w->node_cpus,
-	    w->n_names);
-	for (size_t i = 0; i < FAULTS; i++)
-		if (w->faults & (1u << i))
-			say(w, "fault %s", fault_names[i]);
-	kube_init(w);
-	ctld_init(w);
-	cluster_init(w);
-	lives_init(w);
-	people_init(w);
-	while (n++ < (uint64_t)o->steps && world_step(w))
-		;
-	if (w->failed)
-		return;
-	people_calm(w);
-	calm_at = w->now;
-	while (!w->failed && w->now < calm_at + REST_MAX) {
-		usec_t until = w->now + 5 * USEC_SEC;
-
-		if (world_at_rest(w, why, sizeof(why)))
-			return;
-		while (w->now < until && world_step(w))
-			;
-	}
-	if (!w->failed)
-		broken(w, "the world does not come to rest: %s", why);
 }
 
 static void add(struct totals *t, const struct world *w)
@@ -122,9 +69,9 @@ static void sum_up(const struct totals *t, double seconds)
 {
 	const struct counts *c = &t->counts;
 
-	printf("%llu seeds, %llu steps, %.0f steps/s, %.1f simulated hours (%.0f s per wall second)\n",
+	printf("%llu seeds, %llu steps, %.0f steps/s, %.1f simulated hours (%.1f hours per wall second)\n",
 	       (unsigned long long)t->seeds, (unsigned long long)t->steps, (double)t->steps / seconds,
-	       (double)t->virtual / (double)USEC_HOUR, (double)t->virtual / (double)USEC_SEC / seconds);
+	       (double)t->virtual / (double)USEC_HOUR, (double)t->virtual / (double)USEC_HOUR / seconds);
 	printf("%llu Pods, %llu placeholder jobs, %llu jobs of users, %llu bound, %llu finished, %llu deleted by the "
 	       "scheduler, %llu lost their job, "
 	       "%llu drains, %llu crashes, %llu leaderships\n"
@@ -138,32 +85,49 @@ static void sum_up(const struct totals *t, double seconds)
 	       (unsigned long long)c->writes);
 }
 
-static void tell_broken(const struct options *o, uint64_t seed)
+static struct recipe recipe_of(const struct options *o, uint64_t seed)
+{
+	struct recipe r = { .seed = seed,
+		            .steps = (uint64_t)o->steps,
+		            .nodes = (unsigned)o->nodes,
+		            .names = (unsigned)o->pods,
+		            .alone = o->alone,
+		            .random_faults = str_eq(o->faults, "random") };
+
+	r.faults = str_eq(o->faults, "all") ? (1u << FAULTS) - 1 : faults_named(o->faults);
+	if (o->skip)
+		(void)recipe_skip(&r, o->skip); /* main() has looked at it */
+	return r;
+}
+
+static void tell_broken(struct recipe *r, bool shrink)
 {
 	struct world w;
 
-	run(&w, o, seed, false, true);
+	if (shrink)
+		recipe_shrink(r, SHRINK_SECONDS);
+	recipe_run(r, &w, 1);
 	trace_print(&w);
-	printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps, w.why);
-	printf("replay: sunk-sim --seed %llu --steps %lld --nodes %lld --pods %lld --faults %s%s --trace\n",
-	       (unsigned long long)seed, (long long)o->steps, (long long)o->nodes, (long long)o->pods, o->faults,
-	       o->alone ? " --alone" : "");
+	printf("seed %llu broke after %llu steps: %s\nreplay: ", (unsigned long long)r->seed,
+	       (unsigned long long)w.steps, w.why);
+	recipe_print(r);
 	world_done(&w);
 }
 
 /* One run; what it did is added up. True when nothing broke. */
 static bool run_one(const struct options *o, uint64_t seed, struct totals *totals)
 {
+	struct recipe r = recipe_of(o, seed);
 	struct world w;
 
-	run(&w, o, seed, o->trace, false);
+	recipe_run(&r, &w, o->trace ? 2 : 0);
 	add(totals, &w);
 	world_done(&w);
 	if (w.failed && (o->trace || o->all))
 		printf("seed %llu broke after %llu steps: %s\n", (unsigned long long)seed, (unsigned long long)w.steps,
 		       w.why);
 	else if (w.failed)
-		tell_broken(o, seed);
+		tell_broken(&r, o->shrink);
 	return !w.failed;
 }
 
@@ -209,6 +173,10 @@ int main(int argc, char **argv)
 		  .value = &o.pods,
 		  .max = SIM_NAMES_MAX,
 		  .help = "Names of Pods; 0: the seed chooses." },
+		{ .flag = "hours",
+		  .type = ARG_INT,
+		  .value = &o.hours,
+		  .help = "Go on with further seeds for so many hours of wall time." },
 		{ .flag = "seconds",
 		  .type = ARG_INT,
 		  .value = &o.seconds,
@@ -229,6 +197,18 @@ int main(int argc, char **argv)
 		  .type = ARG_BOOL,
 		  .value = &o.alone,
 		  .help = "The scheduler only: no syncer, no operator, no locks." },
+		{ .flag = "skip",
+		  .type = ARG_STRING,
+		  .value = &o.skip,
+		  .help = "Acts of people that do not happen: 3,5-9." },
+		{ .flag = "shrink",
+		  .type = ARG_BOOL,
+		  .value = &o.shrink,
+		  .help = "Make a run that breaks as short as it gets before telling of it." },
+		{ .flag = "coverage",
+		  .type = ARG_BOOL,
+		  .value = &o.coverage,
+		  .help = "Tell how often each outcome of a decision was seen." },
 		{ .flag = "trace", .type = ARG_BOOL, .value = &o.trace, .help = "Print everything that happens." },
 	};
 	struct totals totals = { 0 };
@@ -248,6 +228,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sunk-sim: %s\n", n_rest ? "no arguments are taken" : err_text(&err));
 		return 2;
 	}
+	if (recipe_skip(&(struct recipe) { 0 }, o.skip) < 0) {
+		fprintf(stderr, "sunk-sim: --skip: a list like 3,5-9 with numbers below %d is wanted\n", ACTS_MAX);
+		return 2;
+	}
+	if (o.hours) {
+		o.seconds = o.hours * 3600;
+		o.seeds = INT64_MAX;
+	}
 	log_setup("sim", o.trace ? LOG_DEBUG : LOG_ERROR + 1, LOG_TEXT, 1);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	if (o.list)
@@ -258,6 +246,7 @@ int main(int argc, char **argv)
 			break;
 	}
 	sum_up(&totals, seconds_since(&start));
+	coverage_print(!o.alone, o.coverage);
 	args_done(args, ARRAY_LEN(args));
 	return r;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The test of the simulation: each of these deliberately broken schedulers must be caught by it.
+"""The test of the simulation: each of these deliberately broken schedulers, syncers and operators must be caught by it.
 
 usage: mutate.py BUILD [NAME]
 
@@ -30,7 +30,7 @@ MUTATIONS = [
     ("what we give up is marked where scripts write", "src/scheduler/jobs.c", "	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK);", "	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK) && id.mark == EXTRA_PLAIN;"),
     ("a job that was resumed leaves its Pod lost", POLICY, "		d->live = !pod->meta.deletion;\n", ""),
     ("jobs of Pods that are gone stay", POLICY, "		if (v->now >= due) {\n			step(d, STEP_CANCEL, j);\n			return;\n		}\n		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished", "		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished"),
-    ("the job is cancelled when the Pod is deleted, not when it is gone", POLICY, "	if (j->state == JOB_RUNNING) {\n		if (!pod->meta.deletion && v->bind_unsure)", "	if (j->state == JOB_RUNNING) {\n		if (pod->meta.deletion || job_has_started(j))\n			step(d, STEP_CANCEL, j);\n		else if (!pod->meta.deletion && v->bind_unsure)"),
+    ("the job is cancelled when the Pod is deleted, not when it is gone", POLICY, "		if (!pod->meta.deletion && v->bind_unsure)\n			step(d, STEP_BIND, j); /* the same", "		if (pod->meta.deletion || job_has_started(j))\n			step(d, STEP_CANCEL, j);\n		else if (!pod->meta.deletion && v->bind_unsure)\n			step(d, STEP_BIND, j); /* the same"),
     ("a Pod whose job is lost is left alone", POLICY, "		d->lost = true;\n		if (j)\n			tell_end", "		if (true)\n			return;\n		if (j)\n			tell_end"),
     ("a lost Pod does not hold its node", "src/scheduler/places.c", "	if (d->lost && on && !e->hold_node) {", "	if (false && d->lost && on) {"),
     ("any drain is lifted", "src/policy/hold.c", "	return drained && str_eq(node->reason, our_reason) ? HOLD_LIFT", "	return drained ? HOLD_LIFT"),
@@ -46,11 +46,38 @@ MUTATIONS = [
     ("preempted Pods are left to run", POLICY, "	if (job_is_ending(j) || v->terminate) {\n		if", "	if (job_is_ending(j) || v->terminate) {\n		return;\n		if"),
     ("a suspended job keeps its Pod", POLICY, "	/* Requeued or suspended: Slurm gives the resources away while the Pod uses them. */\n", "	return;\n"),
     ("every ended job deletes its Pod", POLICY, "	if (meant && v->rules->on_cancel == ON_CANCEL_DELETE) {", "	if (true) {"),
+    # locks and drains
+    ("unlock by news of before the prolog", "src/policy/lock.c", "snapshot_asked > last_call && snapshot_asked > began;", "snapshot_asked > began;"),
+    ("unlock while a job runs", "src/policy/lock.c", "	return !busy && snapshot_asked", "	return snapshot_asked"),
+    ("a lock for an earlier request counts", "src/policy/lock.c", "pod->epoch && pod->state_for == pod->epoch && pod->state", "pod->epoch && pod->state"),
+    ("a normal lock is enough for a strict request", "src/policy/lock.c", "	enum lock_state want = level == LEVEL_STRICT ? LOCK_LOCKED_STRICT : LOCK_LOCKED;\n\n	return", "	enum lock_state want = LOCK_LOCKED;\n\n	return"),
+    ("locked without a look at who is there", "src/policy/lock.c", "	if (v->n_blockers == 0) {", "	if (true) {"),
+    ("locked before every earlier Pod was seen", "src/policy/lock.c", "is_locked(v->node.state) ? v->node.state : LOCK_PENDING;\n\n		return take(LOCK_SHOW", "is_locked(v->node.state) ? v->node.state : v->n_blockers ? LOCK_PENDING : want;\n\n		return take(LOCK_SHOW"),
+    ("an upgrade by the Node's word alone, by old views", "src/policy/lock.c", " && is_locked(v->pod.state);", ";"),
+    ("a taint taken off by hand is not put back", "src/policy/lock.c", "	if (!v->node.taint || v->node.state_for != v->pod.epoch) {", "	if (v->node.state_for != v->pod.epoch) {"),
+    ("the taint goes and the Pod still says locked", "src/policy/lock.c", "	if (v->pod_there && v->pod.state != LOCK_FALSE)\n", "	if (false)\n"),
+    ("a Pod that outlived its job is not in the way", "src/policy/lock.c", "COND_FALSE ? BLOCK_NO_JOB : BLOCK_NOT;", "COND_FALSE ? BLOCK_NOT : BLOCK_NOT;"),
+    ("who tolerates the lock for a while is not waited for", "src/policy/lock.c", " || t->has_seconds)\n", ")\n"),
+    ("strays are not in the way", "src/policy/lock.c", "	return BLOCK_STRAY;", "	return BLOCK_NOT;"),
+    ("strict is forgotten", "src/syncer/hooks.c", "ask->strict ? LEVEL_STRICT : LEVEL_NORMAL", "ask->strict ? LEVEL_NORMAL : LEVEL_NORMAL"),
+    ("a lock of another leadership counts", "src/policy/lock_ask.c", "	if (!v->own_epoch || v->own_epoch != w.epoch)\n		return LEVEL_NONE;\n", ""),
+    ("a lock counts while its request is being withdrawn", "src/syncer/effects.c", "		e->own_epoch = 0; /* from now", "		(void)0; /* from now"),
+    ("requests are never withdrawn", "src/policy/lock_ask.c", "		d.act = LOCK_ASK_WITHDRAW;", "		d.act = LOCK_ASK_KEEP;"),
+    ("the prefix of a drain is not looked at", "src/policy/drain.c", "	if (!str_starts(str_or(n->reason, \"\"), DRAIN_PREFIX))\n		return DRAIN_FOREIGN;\n", ""),
+    ("the scheduler's drain is taken for the syncer's", "src/policy/drain.c", "? DRAIN_SCHEDULER : DRAIN_OURS;", "? DRAIN_OURS : DRAIN_OURS;"),
+    ("a node is drained blindly, whatever a person did meanwhile", "src/policy/drain.c", "	c->expect = true;\n	c->expect_drained", "	c->expect = false;\n	c->expect_drained"),
+    ("drains of ours are never lifted", "src/policy/drain.c", "		d.act = DRAIN_LIFT;", "		d.act = DRAIN_KEEP;"),
+    ("a node whose Pod is gone is not drained", "src/policy/drain.c", "	case PRESENCE_GONE:\n", "	case PRESENCE_GONE:\n		return false;\n"),
+    ("an undrain without a verification", "src/policy/undrain.c", "|| !verified_since(v->pod, n->reason_set))", "|| (false && !verified_since(v->pod, n->reason_set)))"),
+    ("a verification of before the drain lifts it", "src/policy/undrain.c", " && drained && c->changed >= usec_add(drained, USEC_SEC);", ";"),
+    ("a cordon is not told", "src/policy/mirror.c", "	if (node->unschedulable)\n", "	if (false)\n"),
 ]
 
 
 # Not caught within the budget, and known to be so. Not good: each is a thing the simulation does not prove.
-OPEN = {}
+OPEN = {
+    "a lock for an earlier request counts": "the syncer also wants the request to be its own, and nothing takes a lock off under a request; rows of test_lock.c have it",
+}
 
 
 def commands(build):
@@ -89,7 +116,22 @@ def make(build, work, number, mutation, compiles, link):
     return program
 
 
-RUNS = ([], ["--faults", "all"])
+ALONE = (["--alone"], ["--alone", "--faults", "all"])
+WHOLE = ([], ["--faults", "all"])
+
+
+# Where a few faults together say more than many.
+FEW = {
+    "a cancel goes to whoever has the number": "ctld-amnesia,slurm-slow",
+    "a late `started` of an earlier run counts": "requeue,slurm-slow,hook,preempt",
+}
+
+
+def runs_for(mutation):
+    """In which worlds it must be caught: the scheduler's in one of its own, which is faster."""
+    ours = ("src/scheduler/", "src/policy/hold.c", POLICY)
+    runs = ALONE if mutation[1].startswith(ours) else WHOLE
+    return ((["--alone", "--faults", FEW[mutation[0]]],) if mutation[0] in FEW else ()) + runs
 
 
 def first_broken(program, args, seed, until):
@@ -105,16 +147,17 @@ def first_broken(program, args, seed, until):
 
 def broken_anyway(program):
     """For each run the seeds that break without any mutation: they say nothing about one."""
-    known = []
-    for args in RUNS:
+    known = {}
+    for args in ALONE + WHOLE:
         r = subprocess.run([program, *args, "--seeds", str(SEEDS), "--all"], capture_output=True, text=True)
-        known.append({int(n) for n in re.findall(r"^seed (\d+) broke", r.stdout, re.M)})
+        known[" ".join(args)] = {int(n) for n in re.findall(r"^seed (\d+) broke", r.stdout, re.M)}
     return known
 
 
-def caught(program, known):
+def caught(program, runs, known):
     """What the simulation says to it, and None when it finds nothing that it does not find anyway."""
-    for args, anyway in zip(RUNS, known):
+    for args in runs:
+        anyway = known.get(" ".join(args), set())
         seed, until = 1, time.monotonic() + SECONDS
         while seed <= SEEDS and time.monotonic() < until:
             found = first_broken(program, args, seed, until)
@@ -132,8 +175,8 @@ def main():
     compiles, link = commands(build)
     bad = n = 0
     known = broken_anyway(build / "tests/sim/sunk-sim")
-    for args, seeds in zip(RUNS, known):
-        print(f"without any mutation, {' '.join(args) or 'random faults'}: {len(seeds)} of {SEEDS} seeds break {sorted(seeds) or ''}")
+    for args, seeds in known.items():
+        print(f"without any mutation, {args or 'random faults'}: {len(seeds)} of {SEEDS} seeds break {sorted(seeds) or ''}")
     with tempfile.TemporaryDirectory() as work:
         for number, mutation in enumerate(MUTATIONS):
             if only not in mutation[0]:
@@ -141,7 +184,7 @@ def main():
             n += 1
             start = time.monotonic()
             try:
-                said = caught(make(build, Path(work), number, mutation, compiles, link), known)
+                said = caught(make(build, Path(work), number, mutation, compiles, link), runs_for(mutation), known)
             except (ValueError, subprocess.CalledProcessError) as e:
                 said, reason = None, str(e)
             else:

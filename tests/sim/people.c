@@ -326,13 +326,10 @@ static bool acts_now(const struct world *w, enum fault f)
 	return f == FAULTS || (f == FAULTS_WHOLE ? w->whole : fault_on(w, f));
 }
 
-static void somebody_acts(struct world *w, struct ev *e)
+static void act(struct world *w)
 {
 	unsigned sum = 0, pick;
 
-	(void)e;
-	if (w->calm)
-		return;
 	for (size_t i = 0; i < ARRAY_LEN(acts); i++)
 		if (acts_now(w, acts[i].fault))
 			sum += acts[i].weight;
@@ -342,11 +339,29 @@ static void somebody_acts(struct world *w, struct ev *e)
 			continue;
 		if (pick < acts[i].weight) {
 			acts[i].act(w);
-			break;
+			return;
 		}
 		pick -= acts[i].weight;
 	}
+}
+
+/* People have chances of their own, and each act begins with a new one: what they do and when does not depend on all the rest, nor on
+ * whether one of them is left out. */
+static void somebody_acts(struct world *w, struct ev *e)
+{
+	struct rng rng = w->rng;
+	unsigned n = w->n_acts++;
+
+	(void)e;
+	if (w->calm)
+		return;
+	w->rng = w->people_rng;
 	in(w, span(w, USEC_MSEC, chance(w, 300) ? 50 * USEC_MSEC : 4 * USEC_SEC), somebody_acts, 0, 0, NULL);
+	w->people_rng = w->rng;
+	w->rng = rng_seeded(rng_u64(&w->people_rng));
+	if (!w->skip || n >= ACTS_MAX || !w->skip[n])
+		act(w);
+	w->rng = rng;
 }
 
 void people_init(struct world *w)

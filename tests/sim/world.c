@@ -51,6 +51,7 @@ void world_init(struct world *w, uint64_t seed)
 	*w = (struct world) { .clock = { world_mono, world_wall }, .now = 1000 * USEC_SEC, .seed = seed };
 	w->rng = rng_seeded(seed * 0x9e3779b97f4a7c15u + 1);
 	w->faults_rng = rng_seeded(seed ^ 0x5851f42d4c957f2du);
+	w->people_rng = rng_seeded(seed * 0xd1342543de82ef95u + 3);
 }
 
 /* ---- chance ---- */

@@ -15,6 +15,8 @@
  *   people.c   users and administrators, and everything that breaks
  *   check.c    what must hold
  *   locks.c    what must hold of locks and drains
+ *   shrink.c   one run by all that it depends on; how a long one is made short
+ *   coverage.c which outcomes of decisions were seen
  *   main.c     sunk-sim
  */
 #pragma once
@@ -40,6 +42,7 @@
 #define TRACE_LINE_MAX 240
 #define SIM_NODES_MAX 16
 #define SIM_NAMES_MAX 64
+#define ACTS_MAX 4096 /* of people, that can be left out */
 #define SIM_NS "team"
 #define SIM_SYSTEM_NS "slurm"
 #define SIM_SCHEDULER "sunk"
@@ -116,7 +119,7 @@ struct kpod { /* a Pod as it really is, with what its kubelet knows */
 	uint32_t cpus;
 	bool plain;    /* of the default scheduler */
 	int nodeset;   /* 1 + the number of the node whose slurmd it is, 0 = none */
-	usec_t bound; /* when; true time */
+	usec_t bound, not_live_since; /* true time; the latter: it says that it has no job */
 	/* for the checks */
 	bool disturbed; /* Slurm, or someone in Slurm, ended, stopped or lost its job */
 	bool cancelled; /* someone did so by scancel or a time limit */
@@ -259,7 +262,9 @@ struct world {
 	struct clock clock;
 	usec_t now;
 	uint64_t seed;
-	struct rng rng, faults_rng;
+	struct rng rng, faults_rng, people_rng;
+	const bool *skip; /* acts of people that do not happen; ACTS_MAX of them */
+	unsigned n_acts;
 	uint32_t faults; /* bits of enum fault */
 	bool calm, trace, failed;
 	bool whole; /* syncer and operator live here too */
