@@ -12,6 +12,7 @@
 #include "lite/obj.h"
 
 #define TEXT_MAX (8u << 20)
+#define UTF8_MAX 4 /* bytes of a character */
 
 void warnings_done(struct warnings *w)
 {
@@ -93,6 +94,31 @@ static void explain(const char *text, size_t len, const yyjson_read_err *e, stru
 	                                                           : looking_for(text, e->pos));
 }
 
+/* As the real server reads bytes that are no UTF-8: each becomes U+FFFD, and nothing is refused. */
+static void mend(const char *text, size_t len, struct buf *out)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		size_t most = MIN_OF(len - i, (size_t)UTF8_MAX);
+
+		for (n = 1; n < most && !str_is_utf8(text + i, n); n++)
+			;
+		if (str_is_utf8(text + i, n)) {
+			buf_add(out, text + i, n);
+			continue;
+		}
+		buf_add_str(out, "\xef\xbf\xbd");
+		n = 1;
+	}
+}
+
+static yyjson_doc *read_mended(const char *text, size_t len, yyjson_read_err *e)
+{
+	_cleanup_buf_ struct buf b = BUF(3 * len + 1);
+
+	mend(text, len, &b);
+	return yyjson_read_opts((char *)(uintptr_t)buf_text(&b), b.len, 0, NULL, e);
+}
+
 int decode_json(const char *text, size_t len, yyjson_doc **ret, struct buf *why)
 {
 	yyjson_read_err e = { 0 };
@@ -103,6 +129,8 @@ int decode_json(const char *text, size_t len, yyjson_doc **ret, struct buf *why)
 		return -EINVAL;
 	}
 	doc = yyjson_read_opts((char *)(uintptr_t)text, len, 0, NULL, &e);
+	if (!doc && e.code == YYJSON_READ_ERROR_INVALID_STRING && !str_is_utf8(text, len))
+		doc = read_mended(text, len, &e);
 	if (!doc) {
 		explain(text, len, &e, why);
 		return -EINVAL;

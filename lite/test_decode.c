@@ -282,8 +282,23 @@ static void test_delete_options_may_be_absent(void **state)
 	assert_true(decode_delete_options("{\"gracePeriodSeconds\":\"x\"}", 26, &bad, &st) < 0);
 }
 
+/* Seen on a v1.36 server: 201, and each byte that is no UTF-8 came back as one U+FFFD. */
+static void test_bytes_that_are_no_utf8_are_replaced_one_by_one(void **state)
+{
+	static const char text[] = "{\"x\":\"a\xff\xfe\xc3(b\xe2\x82z\xed\xa0\x80\xc3\xa9\"}";
+	_cleanup_buf_ struct buf why = BUF(1000);
+	_cleanup_doc_ yyjson_doc *doc = NULL;
+
+	(void)state;
+	assert_int_equal(decode_json(text, sizeof(text) - 1, &doc, &why), 0);
+#define R "\xef\xbf\xbd"
+	assert_string_equal(yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "x")),
+	                    "a" R R R "(b" R R "z" R R R "\xc3\xa9");
+#undef R
+}
+
 TEST_MAIN(TEST(bad_bodies_are_refused_like_by_the_real_server), TEST(refusals_name_the_field_and_the_types),
           TEST(other_kinds_are_refused), TEST(unknown_fields_warn_and_vanish), TEST(objects_get_their_order_and_zeros),
           TEST(real_objects_come_out_as_they_went_in), TEST(a_subresource_takes_its_own_kind),
           TEST(patched_objects_are_refused_with_the_patch), TEST(depth_and_validation_words_are_limited),
-          TEST(delete_options_may_be_absent))
+          TEST(delete_options_may_be_absent), TEST(bytes_that_are_no_utf8_are_replaced_one_by_one))

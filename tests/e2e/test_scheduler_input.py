@@ -10,6 +10,7 @@ import time
 from urllib.parse import urlparse
 
 import pytest
+from world import Pod
 
 WORLD = {"options": ("--cpus", "16"), "nodes": 2}
 
@@ -122,15 +123,16 @@ def test_unknown_keys_under_the_prefix_are_a_warning_only(world, space):
     pod.running()
 
 
-def test_non_utf8_never_gets_as_far_as_us(world, space):
-    body = json.dumps(space.manifest("bytes", annotations={"comment": "@@"})).encode().replace(b"@@", b"\xff\xfe")
+def test_bytes_that_are_no_utf8_are_replaced_before_we_see_them(world, space):
+    body = json.dumps(space.manifest("bytes", "exit 0", annotations={"comment": "@@"})).encode().replace(b"@@", b"\xff\xfe")
     connection = http.client.HTTPSConnection(urlparse(world.url).netloc, context=world.context, timeout=30)
     connection.request("POST", f"/api/v1/namespaces/{space.ns}/pods", body,
                        {"Authorization": "Bearer " + world.token, "Content-Type": "application/json"})  # fmt: skip
     answer = connection.getresponse()
-    answer.read()
+    made = json.loads(answer.read())
     connection.close()
-    assert answer.status == 400
+    assert answer.status == 201 and made["metadata"]["annotations"]["sunk.coreweave.com/comment"] == "\ufffd\ufffd"
+    assert Pod(world, made).job_ends("COMPLETED")["Comment"] == "\ufffd\ufffd"
     assert space.pod("after", "exit 0").job_ends("COMPLETED")
 
 
