@@ -8,6 +8,7 @@
 #include "cmd/verb.h"
 
 static const struct verb verbs[] = {
+	{ "all", "run scheduler, syncer and operator in one process", verb_all },
 	{ "check", "tell whether Kubernetes and Slurm can be reached, and what is wrong", verb_check },
 	{ "explain", "tell what a Pod, node or job is, what it waits for and what can be done", verb_explain },
 	{ "operator", "run the operator: Nodes locked and labelled as Slurm uses them", verb_operator },

@@ -27,7 +27,14 @@ size_t pod_rules_rows(struct pod_rules *s, struct arg rows[POD_RULES_ROWS])
 		  .value = &s->kill_wait,
 		  .min = USEC_SEC,
 		  .max = KILL_WAIT_MAX,
-		  .help = "Slurm's KillWait: a Pod's grace period must be less than this, less 5 seconds." },
+		  .help = "Slurm's KillWait: a Pod's grace period must be less than this, less --termination-offset." },
+		{ .flag = "termination-offset",
+		  .config = "scheduler.terminationOffset",
+		  .type = ARG_DURATION,
+		  .value = &s->termination_offset,
+		  .min = USEC_SEC,
+		  .max = KILL_WAIT_MAX,
+		  .help = "How long before KillWait a Pod must be gone." },
 		{ .flag = "gpu-resource",
 		  .config = "scheduler.gpuResources",
 		  .type = ARG_LIST,
@@ -60,6 +67,7 @@ size_t pod_rules_rows(struct pod_rules *s, struct arg rows[POD_RULES_ROWS])
 	*s = (struct pod_rules) { .scheduler_name = (char *)"",
 		                  .gpu_type_label = (char *)"gpu.nvidia.com/model",
 		                  .kill_wait = KILL_WAIT_DEFAULT,
+		                  .termination_offset = TERMINATION_OFFSET,
 		                  .gpu_resources = { gpu_resources, ARRAY_LEN(gpu_resources) } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		rows[i] = table[i];
@@ -70,6 +78,7 @@ void pod_rules_apply(const struct pod_rules *s, struct rules *rules)
 {
 	rules->scheduler_name = s->scheduler_name;
 	rules->kill_wait = s->kill_wait;
+	rules->termination_offset = s->termination_offset;
 	rules->allow_static_cpu = s->allow_static_cpu;
 	rules->gpu_resources = s->gpu_resources.items;
 	rules->n_gpu_resources = (uint32_t)s->gpu_resources.n;

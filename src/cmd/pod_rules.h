@@ -8,11 +8,11 @@
 #include "base/args.h"
 #include "policy/rules.h"
 
-#define POD_RULES_ROWS 6
+#define POD_RULES_ROWS 7
 
 struct pod_rules {
 	char *scheduler_name, *gpu_type_label;
-	usec_t kill_wait;
+	usec_t kill_wait, termination_offset;
 	bool allow_static_cpu;
 	struct arg_list gpu_resources;
 	struct arg_map gpu_types;

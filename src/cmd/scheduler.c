@@ -144,9 +144,8 @@ static void make_rows(struct schedulerd *s)
 	s->part.n_rows = pod_rules_rows(&s->pod_rules, s->rows);
 	for (size_t i = 0; i < s->part.n_rows; i++)
 		if (str_eq(s->rows[i].flag, "slurm-kill-wait"))
-			s->rows[i].help = "Slurm's KillWait: a Pod's grace period must be less than this, less 5 "
-			                  "seconds. When not "
-			                  "given, the controller is asked.";
+			s->rows[i].help = "Slurm's KillWait: a Pod's grace period must be less than this, less "
+			                  "--termination-offset. When not given, the controller is asked.";
 	memcpy(s->rows + s->part.n_rows, rows, sizeof(rows));
 	s->part.n_rows += ARRAY_LEN(rows);
 }

@@ -13,6 +13,7 @@ struct verb {
 	int (*run)(int argc, char **argv);
 };
 
+int verb_all(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_explain(int argc, char **argv);
 int verb_operator(int argc, char **argv);

@@ -40,7 +40,8 @@ struct daemon {
 	char name[64]; /* "sunk scheduler" */
 	struct settings s;
 	struct arg *rows;
-	size_t n_rows;
+	char **flags; /* owned: those of parts that have them in common */
+	size_t n_rows, n_flags;
 	char instance[256], ns[256], host[256], *lease;
 
 	struct loop *loop;
@@ -363,7 +364,7 @@ static int prepare(struct daemon *d, struct err *err)
 
 		r = p->prepare ? p->prepare(p->arg, d, err) : 0;
 		if (r < 0)
-			return r;
+			return d->program->n_parts > 1 ? err_wrap(err, r, "%s", p->name) : r;
 	}
 	return 0;
 }
@@ -556,6 +557,29 @@ static int run(struct daemon *d)
 	return d->status;
 }
 
+static bool has_flag(const struct part *p, const char *flag)
+{
+	for (size_t i = 0; i < p->n_rows; i++)
+		if (str_eq(p->rows[i].flag, flag))
+			return true;
+	return false;
+}
+
+/* What two parts call the same is told apart by their names: --syncer-hook-listen. */
+static void name_apart(struct daemon *d, const struct part *p, struct arg *rows)
+{
+	for (size_t i = 0; i < p->n_rows; i++) {
+		bool common = false;
+
+		for (size_t k = 0; rows[i].flag && k < d->program->n_parts; k++)
+			common |= d->program->parts[k] != p && has_flag(d->program->parts[k], rows[i].flag);
+		if (!common)
+			continue;
+		d->flags[d->n_flags] = str_printf("%s-%s", p->name, rows[i].flag);
+		rows[i].flag = d->flags[d->n_flags++];
+	}
+}
+
 /* The settings of all parts, then our own: one table. */
 static void make_rows(struct daemon *d)
 {
@@ -565,11 +589,13 @@ static void make_rows(struct daemon *d)
 	for (size_t i = 0; i < d->program->n_parts; i++)
 		n += d->program->parts[i]->n_rows;
 	d->rows = mem_alloc_n(n, sizeof(*d->rows));
+	d->flags = mem_alloc_n(n, sizeof(*d->flags));
 	for (size_t i = 0; i < d->program->n_parts; i++) {
 		const struct part *p = d->program->parts[i];
 
 		if (p->n_rows)
 			memcpy(d->rows + d->n_rows, p->rows, p->n_rows * sizeof(*p->rows));
+		name_apart(d, p, d->rows + d->n_rows);
 		d->n_rows += p->n_rows;
 	}
 	memcpy(d->rows + d->n_rows, own, n_own * sizeof(*own));
@@ -608,6 +634,9 @@ int daemon_main(const struct daemon_program *program, int argc, char **argv)
 		status = run(&d);
 	}
 	args_done(d.rows, d.n_rows);
+	for (size_t i = 0; i < d.n_flags; i++)
+		free(d.flags[i]);
+	free(d.flags);
 	free(d.rows);
 	return status;
 }

@@ -23,7 +23,9 @@ struct daemon;
 struct part {
 	const char *name; /* "scheduler" */
 	void *arg;        /* of the functions below */
-	const struct arg *rows; /* its settings: read together with the daemon's own, and freed with them */
+	const struct arg *
+	        rows; /* its settings: read together with the daemon's own, and freed with them. A flag that another part of
+	                         * the program has too gets the part's name before it: --syncer-hook-listen */
 	size_t n_rows;
 	bool bell; /* it submits jobs, and wants Slurm's doorbell */
 

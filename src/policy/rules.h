@@ -17,6 +17,8 @@
 #define LABEL_NODESET ANNOTATION_PREFIX "nodeset"
 #define TAINT_LOCK ANNOTATION_PREFIX "lock"
 
+#define TERMINATION_OFFSET (5 * USEC_SEC) /* for the hook, the API and the kubelet to do their part */
+
 enum on_job_cancel { ON_CANCEL_DELETE, ON_CANCEL_RESUBMIT };
 
 struct rules {
@@ -24,6 +26,7 @@ struct rules {
 	const char *const *namespaces; /* n = 0: all */
 	uint32_t n_namespaces;
 	usec_t kill_wait; /* Slurm's KillWait */
+	usec_t termination_offset; /* a Pod is to be gone this long before it; 0 = TERMINATION_OFFSET */
 	bool allow_static_cpu;
 	enum on_job_cancel on_cancel;
 	const char *const *gpu_resources; /* "nvidia.com/gpu", "amd.com/gpu" */

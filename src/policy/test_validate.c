@@ -177,6 +177,28 @@ static void test_grace_must_end_before_slurm_kills(void **state)
 	}
 }
 
+static void test_how_long_before_killwait_is_a_setting(void **state)
+{
+	_cleanup_problems_ struct problems p = PROBLEMS_INIT;
+	struct rules rules = standard;
+	struct box boxes[] = { SMALL };
+	struct wishes wishes;
+	struct made m;
+	struct pod *pod = make(&m, boxes, 1);
+
+	(void)state;
+	pod->has_grace = true;
+	pod->grace_s = 19;
+	rules.termination_offset = 10 * USEC_SEC;
+	validate_pod(pod, &rules, &wishes, &p);
+	assert_int_equal(p.n_errors, 0);
+	pod->grace_s = 20;
+	validate_pod(pod, &rules, &wishes, &p);
+	assert_int_equal(p.n_errors, 1);
+	assert_non_null(strstr(p.list[0].text, "must be less than Slurm KillWait - 10s"));
+	assert_non_null(strstr(p.list[0].text, "set it to 19 or less"));
+}
+
 #define BOTH(cpu, memory)                                                                                              \
 	.requests = { { "cpu", cpu }, { "memory", memory } }, .limits = { { "cpu", cpu }, { "memory", memory } }
 
@@ -373,6 +395,7 @@ static void test_everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_
 }
 
 TEST_MAIN(TEST(requests_must_be_there_and_be_countable), TEST(grace_must_end_before_slurm_kills),
-          TEST(pinned_cpus_are_refused_unless_allowed), TEST(the_class_of_a_pod_with_resources_as_a_whole_is_theirs),
+          TEST(how_long_before_killwait_is_a_setting), TEST(pinned_cpus_are_refused_unless_allowed),
+          TEST(the_class_of_a_pod_with_resources_as_a_whole_is_theirs),
           TEST(gpus_are_whole_of_one_kind_and_not_for_everybody),
           TEST(everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_read))

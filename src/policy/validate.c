@@ -9,7 +9,6 @@
 #include "policy/resources.h"
 
 #define GRACE_DEFAULT_S 30               /* what Kubernetes fills in */
-#define KILL_WAIT_MARGIN (5 * USEC_SEC)  /* for the hook, the API and the kubelet to do their part */
 #define SLURM_COUNT_MAX 65533            /* CPUs, and what else Slurm counts in 16 bits; NO_VAL16 follows */
 #define MILLI 1000
 
@@ -33,9 +32,10 @@ static void check_grace(const struct pod *pod, const struct rules *rules, struct
 {
 	static const char field[] = "spec.terminationGracePeriodSeconds";
 	int64_t grace = pod->has_grace ? pod->grace_s : GRACE_DEFAULT_S;
-	usec_t below = rules->kill_wait - KILL_WAIT_MARGIN;
+	usec_t offset = rules->termination_offset ? rules->termination_offset : TERMINATION_OFFSET;
+	usec_t below = rules->kill_wait - offset;
 	int64_t most = below > 0 ? (below - 1) / USEC_SEC : -1; /* whole seconds that are less */
-	char kill_wait[TIME_TEXT_MAX], what_to_do[64];
+	char kill_wait[TIME_TEXT_MAX], less[TIME_TEXT_MAX], what_to_do[64];
 
 	if (grace < 0) {
 		problem_error(problems, field, "must not be negative, it is %" PRId64, grace);
@@ -48,10 +48,10 @@ static void check_grace(const struct pod *pod, const struct rules *rules, struct
 	else
 		str_copy(what_to_do, sizeof(what_to_do), "KillWait must be raised");
 	problem_error(problems, field,
-	              "termination grace period must be less than Slurm KillWait - 5s: it is %" PRId64
+	              "termination grace period must be less than Slurm KillWait - %s: it is %" PRId64
 	              "s%s, KillWait is %s; %s",
-	              grace, pod->has_grace ? "" : " (the default)", duration_format(rules->kill_wait, kill_wait),
-	              what_to_do);
+	              duration_format(offset, less), grace, pod->has_grace ? "" : " (the default)",
+	              duration_format(rules->kill_wait, kill_wait), what_to_do);
 }
 
 /* All containers, init containers first. */

@@ -314,6 +314,18 @@ def test_a_pod_is_never_bound_into_outofcpu(world, space):
     pinned.running()  # the node that refused it is not excluded: it is the only one
 
 
+def test_a_pod_is_never_bound_into_outofmemory(world, space):
+    """SUNK's support pages: OutOfmemory right after bind."""
+    stray = space.manifest("stray", memory="200000Mi")
+    stray["spec"].update(nodeName="k1", schedulerName="default-scheduler")
+    stray = space.create(stray).running()
+    pod = space.pod("pinned", memory="100000Mi", annotations={"required-nodes": "n1"})
+    assert "memory" in pod.says("NodeRefused")
+    assert pod.node() is None
+    stray.delete(grace=0)
+    pod.running()
+
+
 def test_of_several_required_nodes_a_pod_gets_one(world, space):
     pods = [space.pod(f"either{i}", cpu="16", annotations={"required-nodes": "n[3-4]"}).running() for i in range(2)]
     assert {p.node() for p in pods} == {"k3", "k4"}

@@ -127,7 +127,9 @@ class World:
             "---- Pods\n" + self.kubectl("get", "pods", "-A", "-o", "wide", ok=None),
             "---- events\n" + "\n".join(self.kubectl("get", "events", "-A", ok=None).splitlines()[-25:]),
         ]
-        for log in ("log/scheduler.log", "log/syncer.log", "log/operator.log", "slurm/log/slurmctld.log", "log/agent.log", "log/kube.log", "log/kube-apiserver.log"):
+        logs = ("log/scheduler.log", "log/syncer.log", "log/operator.log", "log/all.log", "slurm/log/slurmctld.log", "log/agent.log",
+                "log/kube.log", "log/kube-apiserver.log")  # fmt: skip
+        for log in logs:
             parts.append(f"---- {log}\n{self.tail(log)}")
         return "\n".join(parts)
 
