@@ -71,7 +71,7 @@ static int scalar_text(const struct reader *r, yyjson_val *v, char number[NUMBER
 static int read_scalar(struct reader *r, const char *key, yyjson_val *v)
 {
 	char number[NUMBER_MAX], at[KEY_MAX];
-	const char *text;
+	const char *text = NULL;
 	int e = scalar_text(r, v, number, &text);
 
 	return e < 0 ? e : args_set_config(r->args, r->n, key, text, place(r, at), r->err);
@@ -81,7 +81,7 @@ static int read_scalar(struct reader *r, const char *key, yyjson_val *v)
 static int read_element(struct reader *r, const char *key, const char *entry, yyjson_val *v)
 {
 	char number[NUMBER_MAX], at[KEY_MAX];
-	const char *text;
+	const char *text = NULL;
 	int e = scalar_text(r, v, number, &text);
 
 	return e < 0 ? e : args_add_config(r->args, r->n, key, entry, text, place(r, at), r->err);

@@ -6,13 +6,13 @@ import subprocess
 import urllib.request
 
 import pytest
-from lite_server import node
+from lite_server import BUILD, node
 from rights import asked, granted, refused, requests
 from world import DEV, PREFIX
 from test_scheduler_volumes import claim, with_claim
 
 NS = "slurm"
-ACCOUNTS = {"operator": "sunk-operator", "syncer": "slurm-syncer", "scheduler": "slurm-scheduler"}
+ACCOUNTS = {"operator": "sunk-operator", "syncer": "slurm-syncer", "scheduler": "slurm-scheduler", "login": "slurm-login"}
 # Rights that no daemon asks for in here, and why they are there.
 UNSEEN = {
     ("sunk.coreweave.com", "nodesets/finalizers", "update"): "wanted by an admission plugin, for blockOwnerDeletion",
@@ -46,6 +46,16 @@ def run_pods(world, space):
     ended = space.pod("ended").running()
     world.scancel(ended.job_id())
     ended.vanishes()
+
+
+def look_around(world, space):
+    """What a person in the login Pod does."""
+    program, config = BUILD / "src/cmd/sunk", ("--kubeconfig", world.dir / "accounts/login.kubeconfig")
+    pod = space.pod("looked-at").running()
+    world.run(program, "status", *config)
+    world.run(program, "explain", "pod", f"{space.ns}/looked-at", *config)
+    world.run(program, "explain", "node", pod.node(), *config)
+    world.run(program, "explain", "job", pod.job_id(), *config)
 
 
 def drain_and_reboot(world):
@@ -110,6 +120,7 @@ def grow_and_shrink(world):
 
 def test_the_roles_of_the_charts_are_what_the_daemons_ask_for(world, space):
     run_pods(world, space)
+    look_around(world, space)
     drain_and_reboot(world)
     grow_and_shrink(world)
     for part, account in ACCOUNTS.items():
@@ -121,7 +132,7 @@ def test_the_roles_of_the_charts_are_what_the_daemons_ask_for(world, space):
 
 
 def test_leases_are_held_to_their_names(world):
-    leases = {p: {e["objectRef"].get("name") for e in requests(log(world), NS, a) if e["objectRef"]["resource"] == "leases"} for p, a in ACCOUNTS.items()}
+    leases = {p: {e["objectRef"].get("name") for e in requests(log(world), NS, a) if e["objectRef"]["resource"] == "leases"} for p, a in ACCOUNTS.items() if p != "login"}
     for part, names in leases.items():
         others = set().union(*(n for p, n in leases.items() if p != part)) - {None}
         assert len(names - {None}) == 1, names
