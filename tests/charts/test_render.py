@@ -175,6 +175,14 @@ def test_the_syncer_has_a_right_on_nodes_only_when_it_may_reboot_them():
     assert rules == [{"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}]
 
 
+def test_clean_up_of_slurm_nodes_can_be_turned_off_and_takes_its_right_along():
+    off = helm.template("slurm", "--set", "syncer.config.syncer.slurmNodeCleanUp=false")
+    for docs, on in ((helm.slurm(), True), (off, False)):
+        settings = yaml.safe_load(of(docs, "ConfigMap", "slurm-syncer")["data"]["syncer.yaml"])
+        assert settings["syncer"]["slurmNodeCleanUp"] is on
+        assert ("nodeslices" in str(of(docs, "Role", "slurm-syncer")["rules"])) is on
+
+
 def test_the_operator_can_be_held_to_namespaces():
     role = "sunk-operator-nodesets"
     assert bound_in(helm.sunk(), role) == {None}

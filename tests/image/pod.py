@@ -56,6 +56,7 @@ class Pod:
         self.dir, self.rootfs, self.net, self.name, self.spec = directory / name, rootfs, net, name, spec
         self.dir.mkdir()
         (self.dir / "hosts").write_text("".join(f"127.0.0.1 {h}\n" for h in ["localhost", name, *hosts]))
+        (Path(rootfs) / "etc/hosts").touch()  # as a runtime would make it
         self.volumes = {v["name"]: self._volume(v, objects) for v in spec.get("volumes", [])}
         self.running = {}
 

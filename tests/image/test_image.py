@@ -57,7 +57,7 @@ class Image:
 def test_nothing_is_setuid_and_no_key_is_in_it(name):
     members = Image(name).members()
     assert [m.name for m in members.values() if m.isfile() and m.mode & 0o6000] == []
-    secrets = [n for n in members if re.search(r"munge\.key$|\.pem$|_key$|machine-id$", n) and not n.startswith(("usr/share/", "etc/ssl/certs"))]
+    secrets = [n for n in members if re.search(r"munge\.key$|\.pem$|_key$|machine-id$", n) and not n.startswith(("usr/share/", "etc/ssl/certs", "usr/lib/ssl/cert.pem"))]
     assert secrets == []
     writable = [n for n, m in members.items() if m.isfile() and m.mode & 0o002]
     assert writable == []
