@@ -15,10 +15,10 @@ DEADLINE = 60
 
 
 class Net:
-    """A network of its own, with nothing in it but loopback."""
+    """A network of its own, with nothing in it but loopback; an address more, as resolvers want one that is not 127.0.0.1."""
 
     def __init__(self):
-        self.holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"], stdout=subprocess.PIPE)
+        self.holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "ip link set lo up && ip addr add 192.0.2.1/32 dev lo && echo up && exec sleep infinity"], stdout=subprocess.PIPE)
         assert self.holder.stdout.readline() == b"up\n"
 
     def inside(self, *command):

@@ -18,7 +18,8 @@
   "SlurmdPidFile" "/run/slurm/slurmd.pid"
   "ProctrackType" "proctrack/linuxproc"
   "TaskPlugin" "task/none"
-  "JobAcctGatherType" "jobacct_gather/linux"
+  "JobAcctGatherType" "jobacct_gather/none"
+  "MailProg" "/usr/bin/true"
   "AccountingStorageType" "accounting_storage/none"
   "MpiDefault" "none"
   "SchedulerType" "sched/backfill"
@@ -43,6 +44,7 @@
 {{- $_ := set $lines "AccountingStorageType" "accounting_storage/slurmdbd" -}}
 {{- $_ := set $lines "AccountingStorageHost" (printf "%s-slurmdbd.%s.svc" $name .Release.Namespace) -}}
 {{- $_ := set $lines "AccountingStoragePort" 6819 -}}
+{{- $_ := set $lines "JobAcctGatherType" "jobacct_gather/linux" -}}
 {{- $_ := set $lines "AccountingStorageTRES" "gres/gpu" -}}
 {{- end -}}
 {{- range $key, $value := mergeOverwrite $lines (deepCopy .Values.slurm.config) }}
