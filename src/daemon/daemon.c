@@ -59,7 +59,7 @@ struct daemon {
 	double *terms;
 
 	enum phase phase;
-	bool leading;
+	bool leading, told_not_installed;
 	struct check shown[CHECKS_MAX]; /* as last logged */
 	struct loop_timer *look, *end;
 	usec_t settle_until;
@@ -156,14 +156,30 @@ void daemon_listens(struct daemon *d, const char *what, const char *url)
 
 /* Readiness */
 
+/* Our own kinds may not have been installed yet: all else works without. */
+static bool is_not_installed(struct daemon *d, const struct informer *i, const struct err *e)
+{
+	enum kube_kind kind = informer_about(i).kind;
+	bool missing = e && e->code == -ENOENT && (kind == KUBE_NODESETS || kind == KUBE_NODESLICES);
+
+	if (missing && !d->told_not_installed)
+		log_warn("%s. NodeSets wait for their definitions (charts/sunk/crds); everything else works without",
+		         e->text);
+	d->told_not_installed |= missing;
+	return missing;
+}
+
 static void check_kube(struct daemon *d, struct check *c)
 {
 	const struct elect *elect = kube_elect(d->kube);
 	const struct err *e = elect ? elect_error(elect) : NULL;
 	const struct informer *i;
 
-	for (size_t n = 0; !e && (i = kube_port_informer(kube_port(d->kube), n)); n++)
+	for (size_t n = 0; !e && (i = kube_port_informer(kube_port(d->kube), n)); n++) {
 		e = informer_error(i);
+		if (is_not_installed(d, i, e))
+			e = NULL;
+	}
 	*c = (struct check) { .name = "kubernetes", .ready = !e };
 	if (e)
 		c->why = *e;

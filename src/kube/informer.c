@@ -77,6 +77,11 @@ static void page_came(struct informer *i, const struct feed_page *page)
 	next(i, &news);
 }
 
+static int refusal(const struct http_answer *http)
+{
+	return http->status == 404 ? -ENOENT : -EIO;
+}
+
 /* The page was not given, or is none. */
 static void page_refused(struct informer *i, const struct kube_reply *reply)
 {
@@ -84,7 +89,7 @@ static void page_refused(struct informer *i, const struct kube_reply *reply)
 	struct plan_news news = { .event = PLAN_LIST_REFUSED };
 
 	kube_reply_read(reply, &a);
-	err_set(&i->error, -EIO, "%s", a.message);
+	err_set(&i->error, refusal(reply->http), "%s", a.message);
 	news.retry_after = a.result.retry_after;
 	if (a.expired) {
 		i->stats.expired++;
@@ -171,7 +176,7 @@ static void watch_answered(void *arg, const struct kube_reply *reply)
 		kube_reply_read(reply, &a);
 		news.event = watch_refused(&a);
 		news.retry_after = a.result.retry_after;
-		err_set(&i->error, -EIO, "%s", a.message);
+		err_set(&i->error, refusal(http), "%s", a.message);
 	} else if (http->error && (i->stream != PLAN_WATCH_ENDED || !http->status)) {
 		err_set(&i->error, http->error->code, "%s: %s", reply->what, http->error->text);
 	}

@@ -49,7 +49,7 @@ struct store *informer_store(const struct informer *i);
 struct informer_options informer_about(const struct informer *i); /* what it keeps; text borrowed from it */
 void informer_read_stats(const struct informer *i, struct informer_stats *ret);
 
-/* What went wrong last, NULL once it goes well again. */
+/* What went wrong last, NULL once it goes well again. -ENOENT: the server does not know such objects. */
 const struct err *informer_error(const struct informer *i);
 /* The last object that could not be decoded, NULL when none was. */
 const struct err *informer_unreadable(const struct informer *i);

@@ -393,7 +393,7 @@ const struct json_type kube_class_type = JSON_TYPE_WORDS(struct storage_class, c
 
 /* ---- NodeSets ---- */
 
-static const char *const update_types[] = { "RollingUpdate", "OnDelete", NULL };
+static const char *const update_types[] = { "", "RollingUpdate", "OnDelete", NULL };
 
 /* The template's spec, as that of a Pod. */
 static const struct json_field template_fields[] = {
@@ -411,6 +411,7 @@ static const struct json_type select_type = JSON_TYPE(struct pod, select_fields)
 
 static const struct json_field update_fields[] = {
 	JSON_ENUM("type", struct nodeset, update, update_types),
+	JSON_PRESENT("type", struct nodeset, has_update),
 	JSON_RAW("maxUnavailable", struct nodeset, max_unavailable),
 };
 static const struct json_type update_type = JSON_TYPE(struct nodeset, update_fields);

@@ -8,7 +8,7 @@
 
 #define NODESLICE_MAX 100 /* names in one slice */
 
-enum update_type { UPDATE_ROLLING, UPDATE_ON_DELETE };
+enum update_type { UPDATE_UNKNOWN, UPDATE_ROLLING, UPDATE_ON_DELETE }; /* UNKNOWN: of a later version, or absent */
 
 struct nodeset_status {
 	int64_t observed_generation;
@@ -29,6 +29,7 @@ struct nodeset {
 	const char **features, **feature_labels;
 	uint32_t n_features, n_feature_labels;
 	int update;                  /* enum update_type */
+	bool has_update;             /* else as UPDATE_ROLLING */
 	const char *max_unavailable; /* JSON text: 2, "10%"; NULL = 1 */
 	struct nodeset_status status;
 	struct condition *conditions;

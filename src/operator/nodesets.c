@@ -287,15 +287,6 @@ static bool is_settling(struct nodesets *c, struct set_entry *e, const char *ns)
 
 /* ---- gathering ---- */
 
-static bool is_of(const struct nodeset *set, const struct pod *p)
-{
-	const struct owner *o = meta_controller(&p->meta);
-
-	return str_eq(p->meta.ns, set->meta.ns) &&
-	       ((o && str_eq(o->uid, set->meta.uid)) ||
-	        (!o && str_eq(pair_get(p->meta.labels, p->meta.n_labels, LABEL_NODESET), set->meta.name)));
-}
-
 static void gather(const struct nodesets *c, const struct set_entry *e, const struct nodeset *set, struct gathered *g)
 {
 	const struct set_entry *other;
@@ -308,7 +299,7 @@ static void gather(const struct nodesets *c, const struct set_entry *e, const st
 	while ((pod = store_next(c->pods, &i))) {
 		const char *on = nodeset_pod_node(pod);
 
-		if (is_of(set, pod))
+		if (str_eq(pod->meta.ns, set->meta.ns) && nodeset_has(set, pod))
 			g->pods[g->n_pods++] = pod;
 		else if (on && pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET) &&
 		         pod->phase != POD_SUCCEEDED && pod->phase != POD_FAILED)
@@ -550,7 +541,8 @@ static bool same_status(const struct nodeset_status *a, const struct nodeset_sta
 static void tell_trouble(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const char *reason,
                          const char *message)
 {
-	static const char *const troubles[] = { "SlurmUnknown", "NameClash", "NoFeasibleNode", "NotEnoughNodes" };
+	static const char *const troubles[] = { "SlurmUnknown",   "NameClash",  "NoFeasibleNode",
+		                                "NotEnoughNodes", "NodesTaken", "UnknownUpdateStrategy" };
 	uint64_t trouble = map_hash(reason) * 31u + map_hash(message);
 	usec_t now = now_of(c);
 	size_t i = 0;

@@ -99,11 +99,14 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(y->pod->meta.name, x->pod->meta.name);
 }
 
-static bool is_ours(const struct nodeset *set, const struct pod *p)
+bool nodeset_has(const struct nodeset *set, const struct pod *p)
 {
 	const struct owner *controller = meta_controller(&p->meta);
 
-	return controller ? str_eq(controller->uid, set->meta.uid) : p->meta.n_owners == 0;
+	if (controller)
+		return str_eq(controller->uid, set->meta.uid);
+	return !set->meta.deletion && p->meta.n_owners == 0 &&
+	       str_eq(pair_get(p->meta.labels, p->meta.n_labels, LABEL_NODESET), set->meta.name);
 }
 
 /* ---- one Node ---- */
@@ -143,8 +146,9 @@ static void look_at_nodes(struct plan *p)
 		const struct nodeset_node *n = &p->v->nodes[i];
 
 		map_put(&p->by_name, n->node->meta.name, (void *)n);
-		p->fits[i] =
-		        !n->taken && matches(set, n->node) && tolerated(set, n->node) && room_ever(&asks, n->node, &s);
+		p->fits[i] = matches(set, n->node) && tolerated(set, n->node) && room_ever(&asks, n->node, &s);
+		p->o->n_taken += p->fits[i] && n->taken;
+		p->fits[i] &= !n->taken;
 	}
 }
 
@@ -162,7 +166,7 @@ static void look_at_pods(struct plan *p)
 		const struct pod *pod = p->v->pods[i];
 		const char *node = nodeset_pod_node(pod);
 
-		if (!is_ours(p->v->set, pod))
+		if (!nodeset_has(p->v->set, pod))
 			continue;
 		p->rows[p->n_rows++] = (struct row) {
 			.pod = pod,
@@ -263,13 +267,18 @@ static void replace(struct row *r)
 	r->replaced = true;
 }
 
+static bool is_rolling(const struct nodeset *set)
+{
+	return set->update == UPDATE_ROLLING || !set->has_update;
+}
+
 /* Those that are away already cost nothing; then as many as may be away. */
 static void send_old(struct plan *p)
 {
 	int32_t wanted = MIN_OF(p->target, MAX_OF(p->o->status.feasible, p->stay)), away = MAX_OF(wanted - p->stay, 0);
 	int32_t may = nodeset_max_unavailable(p->v->set->max_unavailable, wanted);
 
-	if (p->v->set->update != UPDATE_ROLLING)
+	if (!is_rolling(p->v->set))
 		return;
 	for (size_t i = 0; i < p->n_rows; i++) {
 		struct row *r = &p->rows[i];
@@ -440,6 +449,13 @@ bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, c
 		snprintf(message, NODESET_MESSAGE_MAX,
 		         "for %zu Nodes every name is taken by another Pod: give the NodeSet a namePrefix of its own",
 		         o->n_nameless);
+	} else if (!s->feasible && !s->current && o->n_taken && !(set->has_replicas && !set->replicas)) {
+		reason = "NodesTaken";
+		snprintf(message, NODESET_MESSAGE_MAX,
+		         "no Node is free: %zu that fit have a Pod of another NodeSet. Let the other shrink, or give "
+		         "each "
+		         "Nodes of its own by nodeSelector",
+		         o->n_taken);
 	} else if (!s->feasible && s->desired >= s->current && !s->current) {
 		reason = set->has_replicas && !set->replicas ? "AsWanted" : "NoFeasibleNode";
 		snprintf(message, NODESET_MESSAGE_MAX,
@@ -449,9 +465,18 @@ bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, c
 			snprintf(message, NODESET_MESSAGE_MAX, "no Pods are wanted");
 	} else if (s->desired > s->feasible && s->current >= s->feasible) {
 		reason = "NotEnoughNodes";
-		snprintf(message, NODESET_MESSAGE_MAX, "%" PRId32 " Pods are wanted, but only %" PRId32 " Nodes fit%s",
-		         s->desired, s->feasible, o->n_cordoned ? "; some more are cordoned" : "");
-	} else if (s->updated < s->current && set->update == UPDATE_ROLLING) {
+		snprintf(message, NODESET_MESSAGE_MAX,
+		         "%" PRId32 " Pods are wanted, but only %" PRId32 " Nodes fit%s%s", s->desired, s->feasible,
+		         o->n_cordoned ? "; some more are cordoned" : "",
+		         o->n_taken ? "; some more have a Pod of another NodeSet" : "");
+	} else if (s->updated < s->current && !is_rolling(set) && set->update == UPDATE_UNKNOWN) {
+		reason = "UnknownUpdateStrategy";
+		snprintf(message, NODESET_MESSAGE_MAX,
+		         "%" PRId32 " of %" PRId32
+		         " Pods are of the template as it is now, and this operator does not know the "
+		         "updateStrategy: upgrade it, or choose RollingUpdate or OnDelete",
+		         s->updated, s->current);
+	} else if (s->updated < s->current && is_rolling(set)) {
 		reason = "Updating";
 		snprintf(message, NODESET_MESSAGE_MAX,
 		         "%" PRId32 " of %" PRId32 " Pods are of the template as it is now", s->updated, s->current);

@@ -50,7 +50,7 @@ struct nodeset_view {
 	const struct nodeset *set;
 	const struct nodeset_node *nodes;
 	size_t n_nodes;
-	const struct pod *const *pods; /* in its namespace, with its label or owned by it */
+	const struct pod *const *pods; /* in its namespace; others than nodeset_has() are ignored */
 	size_t n_pods;
 	usec_t now; /* wall */
 	/* Has any Pod of the namespace this name? NULL: none but ours. */
@@ -63,7 +63,7 @@ struct nodeset_outlook {
 	char revision[REVISION_MAX];
 	size_t n_unsure; /* marked Pods of which nobody says whether a job runs there */
 	size_t n_busy;   /* marked Pods that wait for their jobs to end */
-	size_t n_cordoned, n_nameless; /* Nodes that would do, but for this */
+	size_t n_cordoned, n_nameless, n_taken; /* Nodes that would do, but for this */
 };
 
 /* Returns how many steps were written to `steps`. A set that is being deleted wants no Pods. */
@@ -74,6 +74,9 @@ size_t nodeset_plan(const struct nodeset_view *v, struct nodeset_step *steps, si
 bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, const char **ret_reason,
                    char message[NODESET_MESSAGE_MAX]);
 
+/* Its own, or one with its label that nobody owns: to be adopted, but not by a set that is being deleted, whose Pods may just have been
+ * orphaned. */
+bool nodeset_has(const struct nodeset *set, const struct pod *pod);
 const char *nodeset_prefix(const struct nodeset *set);
 void nodeset_revision(const struct nodeset *set, char revision[REVISION_MAX]);
 /* The Node that a Pod is on, or pinned to; NULL when none. */

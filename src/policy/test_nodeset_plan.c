@@ -411,6 +411,7 @@ static void test_an_update_goes_on_in_steps_of_max_unavailable(void **state)
 	w->pods[2].meta.n_annotations = 0;
 	w->set.max_unavailable = "\"75%\"";
 	assert_string_equal(plan(w), "mark main-000-002; mark main-000-001; mark main-000-000");
+	w->set.has_update = true;
 	w->set.update = UPDATE_ON_DELETE;
 	assert_string_equal(plan(w), "");
 }
@@ -448,6 +449,41 @@ static void test_orphans_are_adopted_and_those_of_others_left_alone(void **state
 	w->pods[0].meta.n_owners = 0;
 	w->owners[1].uid = "u-other";
 	assert_string_equal(plan(w), "adopt main-000-000; create main-000-001-24c1");
+	w->set.meta.deletion = NOW; /* perhaps with --cascade=orphan: whom nobody owns is left */
+	assert_string_equal(plan(w), "");
+}
+
+static void test_an_update_of_an_unknown_kind_waits_for_a_newer_operator(void **state)
+{
+	_cleanup_free_ struct world *w = world(2, 2);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	w->set.has_update = true;
+	assert_string_equal(plan(w), "");
+	assert_true(nodeset_ready(&w->set, &w->o, &reason, message)); /* nothing is to be updated */
+	w->set.template_json = "{\"spec\":{\"new\":1}}";
+	assert_string_equal(plan(w), "");
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "UnknownUpdateStrategy");
+}
+
+static void test_nodes_of_another_nodeset_are_told_from_nodes_that_do_not_fit(void **state)
+{
+	_cleanup_free_ struct world *w = world(2, 0);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	w->view_nodes[0].taken = w->view_nodes[1].taken = true;
+	plan(w);
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "NodesTaken");
+	w->nodes[0].meta.n_labels = w->nodes[1].meta.n_labels = 0;
+	plan(w);
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "NoFeasibleNode");
 }
 
 static void test_a_set_that_is_deleted_drains_all_its_pods(void **state)
@@ -531,6 +567,8 @@ TEST_MAIN(TEST(every_node_that_fits_gets_one_pod_named_after_its_address),
           TEST(a_pod_whose_node_no_longer_matches_is_drained_first),
           TEST(an_update_goes_on_in_steps_of_max_unavailable),
           TEST(those_that_are_not_ready_are_updated_beyond_the_limit), TEST(how_many_may_be_away),
-          TEST(orphans_are_adopted_and_those_of_others_left_alone), TEST(a_set_that_is_deleted_drains_all_its_pods),
-          TEST(a_failed_pod_is_deleted_and_made_again_when_it_is_gone),
+          TEST(orphans_are_adopted_and_those_of_others_left_alone),
+          TEST(an_update_of_an_unknown_kind_waits_for_a_newer_operator),
+          TEST(nodes_of_another_nodeset_are_told_from_nodes_that_do_not_fit),
+          TEST(a_set_that_is_deleted_drains_all_its_pods), TEST(a_failed_pod_is_deleted_and_made_again_when_it_is_gone),
           TEST(others_stand_in_for_those_that_are_long_not_ready), TEST(what_is_missing_is_said))

@@ -106,7 +106,11 @@ static void node_changed(void *arg, struct slurm_result *r)
 	e->slurm_wrote = now; /* whatever came of it: look at Slurm first */
 	e->waits_for_news = true;
 	sync_count(s, x->what, slurm_outcomes[r->outcome]);
+	if (x->what == DID_DELETE)
+		s->feeds[PART_NODES].as_of =
+		        0; /* a node that is gone is no change to Slurm: "unchanged" would keep it here */
 	switch (r->outcome) {
+	case SLURM_GONE: wait = x->what == DID_DELETE ? USEC_SEC : 0; break;
 	case SLURM_OK:
 		e->slurm_tries = 0;
 		if (x->what != DID_WORDS)

@@ -9,6 +9,8 @@
 #include "base/str.h"
 
 #define COST_SHARE 50
+#define WHOLE_SPAN                                                                                                     \
+	(60 * USEC_SEC) /* a node that was deleted is no change to Slurm: now and then all of them are read */
 #define RETRY_BASE (500 * USEC_MSEC)
 
 static const enum slurm_verb verbs[] = {
@@ -86,6 +88,7 @@ static void take(struct feed *f, struct slurm_result *r)
 	f->stats = r->stats;
 	f->n = r->n;
 	f->as_of = r->as_of;
+	f->whole = r->asked;
 }
 
 static void note_cost(struct feed *f, usec_t cost)
@@ -130,6 +133,11 @@ static void answered(void *arg, struct slurm_result *r)
 		wake_waiting(s);
 }
 
+static bool is_whole(const struct feed *f, usec_t now)
+{
+	return f->block && (f->part != PART_NODES || now < usec_add(f->whole, WHOLE_SPAN));
+}
+
 void feeds_step(struct syncer *s, usec_t now)
 {
 	for (int i = 0; i < PARTS; i++) {
@@ -142,7 +150,7 @@ void feeds_step(struct syncer *s, usec_t now)
 		f->began = now;
 		s->o.slurm->ops->call(s->o.slurm,
 		                      &(struct slurm_request) { .verb = verbs[i],
-		                                                .since = f->block ? f->as_of : 0,
+		                                                .since = is_whole(f, now) ? f->as_of : 0,
 		                                                .detail = i == PART_JOBS },
 		                      answered, f);
 	}

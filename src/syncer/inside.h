@@ -45,6 +45,7 @@ struct feed {
 	usec_t as_of;   /* Slurm's stamp of it */
 	usec_t asked;   /* monotonic: it is at least as new as this; 0 = not read in this term */
 	usec_t read_at; /* wall */
+	usec_t whole;   /* monotonic, when the last whole answer was asked for */
 	usec_t began;   /* monotonic, when the last question was put */
 	usec_t due, interval;
 	usec_t costs[SYNC_COSTS],

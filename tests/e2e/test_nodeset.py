@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from lite_server import BUILD, DEADLINE, ROOT, Lite, node, wait_for
@@ -24,31 +26,57 @@ def nodeset(name, **spec):
     }
 
 
-@pytest.fixture
-def lite():
-    server = Lite("--node-grace", "0")
-    operator = None
-    try:
-        server.kubectl("apply", "-f", str(CRDS))
-        server.kubectl("wait", "--for=condition=Established", "crd", "--all", f"--timeout={DEADLINE}s")
+class Cluster(Lite):
+    """Three Nodes and an operator, with the definitions of NodeSets or without."""
+
+    def __init__(self, crds=True):
+        super().__init__("--node-grace", "0")
+        self.operator = None
+        if crds:
+            self.install()
         for i in range(1, 4):
             one = node(f"k{i}", gpu="yes", zone=f"z{i}")
             one["status"]["addresses"] = [{"type": "InternalIP", "address": f"10.9.12.{i}"}]
-            server.kubectl("create", "-f", "-", stdin=one)
-        log = open(server.dir / "operator.log", "wb")
-        operator = subprocess.Popen(
-            [str(BUILD / "src/cmd/sunk"), "operator", "--listen", "127.0.0.1:0", "--log-level=debug"],
-            env=server.env(POD_NAMESPACE="default", POD_NAME="operator"),
-            stdout=log,
-            stderr=log,
-        )
+            self.kubectl("create", "-f", "-", stdin=one)
+        with open(self.dir / "operator.log", "wb") as log:
+            self.operator = subprocess.Popen(
+                [str(BUILD / "src/cmd/sunk"), "operator", "--listen", "127.0.0.1:0", "--listen-file", str(self.dir / "at"), "--log-level=debug"],
+                env=self.env(POD_NAMESPACE="default", POD_NAME="operator"),
+                stdout=log,
+                stderr=log,
+            )
+
+    def install(self, definitions=CRDS):
+        self.kubectl("apply", "-f", str(definitions))
+        self.kubectl("wait", "--for=condition=Established", "crd", "--all", f"--timeout={DEADLINE}s")
+
+    def said(self):
+        return (self.dir / "operator.log").read_text()
+
+    def is_ready(self):
+        at = self.dir / "at"
+        url = at.exists() and next((line.split()[1] for line in at.read_text().splitlines() if line.startswith("http ")), None)
+        try:
+            return url and urllib.request.urlopen(url + "/readyz", timeout=5).status == 200
+        except urllib.error.URLError:
+            return False
+
+    def close(self):
+        if self.operator and self.operator.poll() is None:
+            os.kill(self.operator.pid, signal.SIGTERM)
+            self.operator.wait(DEADLINE)
+        if self.operator:
+            print(self.said()[-4000:])
+        super().close()
+
+
+@pytest.fixture
+def lite():
+    server = Cluster()
+    try:
         yield server
-        assert operator.poll() is None, (server.dir / "operator.log").read_text()
+        assert server.operator.poll() is None, server.said()
     finally:
-        if operator and operator.poll() is None:
-            os.kill(operator.pid, signal.SIGTERM)
-            operator.wait(DEADLINE)
-        print((server.dir / "operator.log").read_text()[-4000:])
         server.close()
 
 
@@ -148,3 +176,38 @@ def test_what_cannot_be_is_said(lite):
     lite.kubectl("create", "-f", "-", stdin=nodeset("none", nodeSelector={"gpu": "no"}))
     wait_for("the condition", lambda: "no Node fits" in str(status(lite, "none").get("conditions")))
     wait_for("the event", lambda: "NoFeasibleNode" in lite.kubectl("get", "events"))
+
+
+def test_without_the_definitions_the_operator_is_ready_says_so_and_begins_when_they_come():
+    bare = Cluster(crds=False)
+    try:
+        wait_for("it is ready all the same", bare.is_ready)
+        wait_for("it says what is missing", lambda: "NodeSets wait for their definitions (charts/sunk/crds)" in bare.said())
+        slurmd = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "n1", "annotations": {"sunk.coreweave.com/lock-request": "normal", "sunk.coreweave.com/lock-epoch": "1"},
+                         "labels": {"sunk.coreweave.com/nodeset": "main"}},
+            "spec": {"nodeName": "k1", "tolerations": [{"operator": "Exists"}], "containers": [{"name": "slurmd", "image": "slurmd"}]},
+        }  # fmt: skip
+        bare.kubectl("create", "-f", "-", stdin=slurmd)
+        wait_for("locks work", lambda: bare.get("node", "k1")["metadata"].get("annotations", {}).get("sunk.coreweave.com/lock") == "locked")
+        bare.install()
+        bare.kubectl("create", "-f", "-", stdin=nodeset("main"))
+        wait_for("NodeSets work", lambda: len(pods(bare)) == 3, 60)
+        assert bare.operator.poll() is None
+    finally:
+        bare.close()
+
+
+def test_an_update_strategy_of_a_later_version_leaves_pods_as_they_are(lite, tmp_path):
+    later = tmp_path / "nodesets.yaml"
+    later.write_text((CRDS / "nodesets.yaml").read_text().replace("enum: [RollingUpdate, OnDelete]", "enum: [RollingUpdate, OnDelete, Canary]"))
+    lite.install(later)
+    lite.kubectl("create", "-f", "-", stdin=nodeset("main", updateStrategy={"type": "Canary"}))
+    wait_for("its Pods run", lambda: len(pods(lite)) == 3 and status(lite, "main").get("ready") == 3)
+    patch = '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"slurmd:2"}]'
+    lite.kubectl("patch", "nset", "main", "--type=json", "-p", patch)
+    wait_for("it says what to do", lambda: "this operator does not know the updateStrategy: upgrade it" in str(status(lite, "main")["conditions"]))
+    wait_for("so does an event", lambda: "UnknownUpdateStrategy" in lite.kubectl("get", "events"))
+    assert not marked(lite) and {p["spec"]["containers"][0]["image"] for p in pods(lite).values()} == {"slurmd"}
