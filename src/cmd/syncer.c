@@ -97,7 +97,8 @@ static void make_rows(struct syncerd *s)
 		  .value = &s->hook_timeout,
 		  .min = USEC_SEC,
 		  .max = USEC_HOUR,
-		  .help = "How long a prolog waits for its node to be locked; less than Slurm's PrologTimeout." },
+		  .help = "How long a prolog or epilog waits at most; less than Slurm's PrologEpilogTimeout. A prolog "
+		          "that says that it waits for less is answered before." },
 		{ .flag = "slurm-node-cleanup",
 		  .config = "syncer.slurmNodeCleanUp",
 		  .type = ARG_BOOL,
@@ -270,7 +271,7 @@ struct part *syncer_part_new(void)
 		.poll_min = 500 * USEC_MSEC,
 		.poll_max = 10 * USEC_SEC,
 		.metrics_interval = 5 * USEC_SEC,
-		.hook_timeout = 50 * USEC_SEC,
+		.hook_timeout = 85 * USEC_SEC,
 		.node_cleanup = true,
 		.hook_listen = (char *)"0.0.0.0:8090",
 		.token_file = (char *)"",

@@ -7,8 +7,8 @@
 
 static const double bounds[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30 };
 
-enum verb { CHANGE, BIND, EVICT, REMOVE, CREATE, VERBS };
-static const char *const verb_names[] = { "change", "bind", "evict", "remove", "create" };
+enum verb { CHANGE, BIND, EVICT, REMOVE, CREATE, GET, VERBS };
+static const char *const verb_names[] = { "change", "bind", "evict", "remove", "create", "get" };
 
 static const char *const outcome_names[] = {
 	[KUBE_OK] = "ok",         [KUBE_NOT_FOUND] = "not_found", [KUBE_CONFLICT] = "conflict",
@@ -33,6 +33,7 @@ struct effect {
 	enum verb verb;
 	usec_t began;
 	kube_done done;
+	kube_got got; /* GET: instead of `done` */
 	void *arg;
 };
 
@@ -88,6 +89,29 @@ static struct store *watch(struct kube_port *p, enum kube_kind kind, const char 
 	struct measured *m = measured_of(p);
 
 	return m->inner->ops->watch(m->inner, kind, ns, label_selector, field_selector);
+}
+
+static void got(void *arg, const struct kube_result *result, const void *object)
+{
+	struct effect *e = arg;
+	struct measured *m = e->m;
+	kube_got done = e->got;
+	void *done_arg = e->arg;
+
+	count(m, e->verb, result->outcome, clock_mono(m->clock) - e->began);
+	link_remove(&e->link);
+	free(e);
+	if (!m->muted)
+		done(done_arg, result, object);
+}
+
+static void get(struct kube_port *p, const struct kube_ref *ref, kube_got done, void *arg)
+{
+	struct measured *m = measured_of(p);
+	struct effect *e = begin(m, GET, NULL, arg);
+
+	e->got = done;
+	m->inner->ops->get(m->inner, ref, got, e);
 }
 
 static void change(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg)
@@ -153,6 +177,7 @@ static void refresh(struct kube_port *p)
 static const struct kube_port_ops ops = {
 	.watch = watch,
 	.refresh = refresh,
+	.get = get,
 	.change = change,
 	.bind = bind,
 	.evict = evict,

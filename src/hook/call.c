@@ -12,6 +12,7 @@
 #define BACKOFF_FIRST (50 * USEC_MSEC)
 #define BACKOFF_MAX (2 * USEC_SEC)
 #define CONNECT_TIMEOUT (5 * USEC_SEC)
+#define ANSWER_MARGIN_MS 300 /* for the answer to arrive, and 1/20 of the wait */
 
 int hook_read_token(const char *path, char **ret, struct err *err)
 {
@@ -47,9 +48,16 @@ static long ms_until(usec_t deadline, usec_t most)
 /* One try. 0 with a status, or an error. */
 static int attempt(struct easy *e, const struct hook_call *call, int *ret_status, struct err *err)
 {
+	long wait_ms = ms_until(call->deadline, call->attempt_max);
+	_cleanup_free_ char *url = NULL;
+
 	buf_clear(&e->body);
 	e->detail[0] = 0;
-	curl_easy_setopt(e->curl, CURLOPT_TIMEOUT_MS, ms_until(call->deadline, call->attempt_max));
+	if (call->tell_time) {
+		url = str_printf("%s?timeoutMs=%ld", call->url, MAX_OF(wait_ms - wait_ms / 20 - ANSWER_MARGIN_MS, 1L));
+		curl_easy_setopt(e->curl, CURLOPT_URL, url);
+	}
+	curl_easy_setopt(e->curl, CURLOPT_TIMEOUT_MS, wait_ms);
 	curl_easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT_MS, ms_until(call->deadline, CONNECT_TIMEOUT));
 	return easy_result(e, call, curl_easy_perform(e->curl), ret_status, err);
 }

@@ -24,6 +24,7 @@ struct hook_call {
 	const char *ca_file; /* for https; NULL = the system's CAs */
 	const char *body;   /* JSON, NULL = none */
 	usec_t deadline;    /* monotonic; the call is over by then, whatever happens */
+	bool tell_time; /* adds ?timeoutMs=N, how long this try waits: the other side answers a little before */
 	usec_t attempt_max; /* a single try that hears nothing for this long is given up; 0 = only the deadline counts */
 	bool retry; /* while unreachable, busy (429) or broken (5xx but 504): again, with back-off, until the deadline */
 };

@@ -107,12 +107,13 @@ static int run_prolog(const struct settings *s)
 
 static int run_epilog(const struct settings *s)
 {
-	return run_in_slurmd(s, epilog_run, EPILOG_TIMEOUT);
+	return run_in_slurmd(s, epilog_run, EPILOG_HOLD_TIMEOUT);
 }
 
 static const struct verb verbs[] = {
 	{ "prolog", "in Slurm's Prolog: wait until the node is locked, or drain it", run_prolog },
-	{ "epilog", "in Slurm's Epilog: tell that a job has ended", run_epilog },
+	{ "epilog", "in Slurm's Epilog: tell that a job has ended; hold the node until a placeholder's Pod is gone",
+	  run_epilog },
 	{ "ping", "ask the hook API whether it is there", run_ping },
 	{ "placeholder", "the body of a placeholder job: hold its node until its Pod is over", run_placeholder, true },
 };
@@ -178,8 +179,8 @@ int main(int argc, char **argv)
 		  .type = ARG_DURATION,
 		  .value = &s.timeout,
 		  .max = 24 * USEC_HOUR,
-		  .help = "The call is over after this, whatever happens. 0: 5s for ping, 90s for prolog, 3s for "
-		          "epilog." },
+		  .help = "The call is over after this, whatever happens. 0: 5s for ping, 90s for prolog and for the "
+		          "epilog of a placeholder job; other epilogs take 3s at most." },
 		{ .flag = "retry",
 		  .type = ARG_BOOL,
 		  .value = &s.retry,

@@ -12,6 +12,7 @@
 #include "hook/call.h"
 
 #define CAUSE_MAX 400
+#define BODY_MAX 2048
 #define NODE_NAME_MAX 253
 #define SCONTROL_MAX (10 * USEC_SEC)
 #define UNKNOWN_PAUSE (500 * USEC_MSEC)
@@ -52,11 +53,10 @@ void prolog_cause(const char *body, size_t len, struct buf *out)
 	str_add_safe(out, at, (size_t)(end - at), CAUSE_MAX);
 }
 
-/* slurmctld drains the node by itself when a prolog fails, but keeps a reason that is there already. */
-static void drain(const char *node)
+/* slurmctld drains the node by itself when a prolog or an epilog fails, but keeps a reason that is there already. */
+static void drain(const char *verb, const char *node, const char *reason)
 {
 	_cleanup_free_ char *name = str_printf("NodeName=%s", node);
-	static const char reason[] = "Reason=" PROLOG_REASON;
 	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", reason, NULL };
 	usec_t end = clock_mono(clock_real()) + SCONTROL_MAX;
 	struct err err = { 0 };
@@ -64,7 +64,7 @@ static void drain(const char *node)
 	pid_t pid;
 
 	if (spawn(&(struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, &pid, &err) < 0) {
-		fprintf(stderr, "sunk-hook prolog: node %s cannot be drained: %s\n", node, err_text(&err));
+		fprintf(stderr, "sunk-hook %s: node %s cannot be drained: %s\n", verb, node, err_text(&err));
 		return;
 	}
 	while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -77,23 +77,39 @@ static void drain(const char *node)
 	}
 	if (status)
 		fprintf(stderr,
-		        "sunk-hook prolog: node %s could not be drained with our reason; Slurm drains it with its "
-		        "own\n",
-		        node);
+		        "sunk-hook %s: node %s could not be drained with our reason; Slurm drains it with its own\n",
+		        verb, node);
+}
+
+void prolog_body(const struct prolog *p, struct buf *out)
+{
+	bool placeholder = extra_is_placeholder(p->extra);
+
+	buf_printf(out, "{\"jobId\":%s,\"strict\":%s", p->job, placeholder ? "true" : "false");
+	if (placeholder) {
+		buf_add_str(out, ",\"pod\":\"");
+		for (const char *c = p->extra; *c && *c != ':' && out->len < BODY_MAX - 16; c++)
+			if (*c > ' ' && *c < 127 && *c != '"' && *c != '\\')
+				buf_add_char(out, *c);
+		buf_add_char(out, '"');
+	}
+	buf_add_char(out, '}');
 }
 
 static int ask(const struct prolog *p, const char *what, usec_t deadline, bool retry, struct hook_answer *answer,
                struct err *err)
 {
 	_cleanup_free_ char *url = str_printf("%s/v1/nodes/%s/%s", p->url, p->node, what);
-	_cleanup_free_ char *body =
-	        str_printf("{\"jobId\":%s,\"strict\":%s}", p->job, extra_is_placeholder(p->extra) ? "true" : "false");
+	_cleanup_buf_ struct buf body = BUF(BODY_MAX);
+
+	prolog_body(p, &body);
 
 	return hook_call(&(struct hook_call) { .method = "POST",
 	                                       .url = url,
 	                                       .token = p->token,
 	                                       .ca_file = p->ca_file,
-	                                       .body = body,
+	                                       .body = buf_text(&body),
+	                                       .tell_time = true,
 	                                       .deadline = deadline,
 	                                       .retry = retry },
 	                 answer, err);
@@ -145,8 +161,32 @@ int prolog_run(const struct prolog *p)
 		prolog_cause(buf_text(&answer.body), answer.body.len, &cause);
 	fprintf(stderr, "sunk-hook prolog: node %s is not free for job %s: %s\n", p->node, p->job, buf_text(&cause));
 	buf_done(&answer.body);
-	drain(p->node);
+	drain("prolog", p->node, "Reason=" PROLOG_REASON);
 	return 1;
+}
+
+/* The placeholder's script holds its node until its Pod is gone. When it was killed before that (KillWait, kill -9), this does: Slurm keeps a
+ * node COMPLETING while its epilog runs. */
+static int hold_until_gone(const struct prolog *p)
+{
+	usec_t deadline = clock_mono(clock_real()) + MAX_OF(p->timeout, EPILOG_TIMEOUT);
+	_cleanup_buf_ struct buf cause = BUF(CAUSE_MAX + 64);
+	struct hook_answer answer = { 0 };
+	struct err err = { 0 };
+	int r = ask(p, "post-hook", deadline, true, &answer, &err);
+	bool gone = r == 0 && (answer.status == 200 || answer.status == 404 || answer.status == 409);
+
+	if (r < 0)
+		str_add_safe(&cause, err_text(&err), strlen(err_text(&err)), CAUSE_MAX);
+	else
+		prolog_cause(buf_text(&answer.body), answer.body.len, &cause);
+	buf_done(&answer.body);
+	if (gone)
+		return 0;
+	fprintf(stderr, "sunk-hook epilog: node %s is drained: the Pod of job %s may still be there: %s\n", p->node,
+	        p->job, buf_text(&cause));
+	drain("epilog", p->node, "Reason=" EPILOG_REASON);
+	return 1; /* only then does slurmd log what we said */
 }
 
 int epilog_run(const struct prolog *p)
@@ -156,6 +196,8 @@ int epilog_run(const struct prolog *p)
 
 	if (!environment_is_sane(p, "epilog"))
 		return 0;
+	if (extra_is_placeholder(p->extra))
+		return hold_until_gone(p);
 	if (ask(p, "post-hook", clock_mono(clock_real()) + EPILOG_TIMEOUT, false, &answer, &err) < 0)
 		fprintf(stderr, "sunk-hook epilog: %s (the syncer will see it by itself)\n", err_text(&err));
 	buf_done(&answer.body);

@@ -4,8 +4,8 @@
  * while (restarting, failing over). When the node cannot be locked in time the node is drained with a reason that says what lifts
  * it, the job does not start, and one line in slurmd's log names what was in the way.
  *
- * sunk-hook epilog: tells the syncer that a job has ended, so that the node is unlocked at once. Never fails: the syncer
- * looks for itself, too.
+ * sunk-hook epilog: tells the syncer that a job has ended, so that the node is unlocked at once; the syncer looks for itself, too.
+ * After a placeholder job it holds the node COMPLETING until the job's Pod has left, or drains it.
  */
 #pragma once
 
@@ -16,6 +16,8 @@
 
 #define PROLOG_TIMEOUT (90 * USEC_SEC) /* below Slurm's PrologEpilogTimeout, which should be more than 100 s */
 #define EPILOG_TIMEOUT (3 * USEC_SEC)
+#define EPILOG_HOLD_TIMEOUT (90 * USEC_SEC) /* after a placeholder; below PrologEpilogTimeout, too */
+#define EPILOG_REASON "k8s: pod deletion timeout"
 #define PROLOG_UNKNOWN_MAX (10 * USEC_SEC) /* a node that the syncer does not know yet has just registered */
 #define PROLOG_REASON "prolog pre-hook failed (sunk:verify-undrain)"
 
@@ -30,6 +32,7 @@ int epilog_run(const struct prolog *p);
 
 /* The pure parts. */
 bool extra_is_placeholder(const char *extra); /* "<namespace>/<name>/<uid>", marked or not */
+void prolog_body(const struct prolog *p, struct buf *out); /* of a call: JSON */
 bool node_name_is_sane(const char *node);     /* it becomes part of an address and of scontrol's arguments */
 /* What an answer's body says is wrong, on one line; what is no such body is shown shortened. */
 void prolog_cause(const char *body, size_t len, struct buf *out);

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "base/str.h"
 #include "base/test.h"
 
-enum act { END, CLOSE, HANG, ANSWER_200, ANSWER_503, ANSWER_504, ANSWER_ENDLESS, ANSWER_ECHO_AUTH };
+enum act { END, CLOSE, HANG, ANSWER_200, ANSWER_503, ANSWER_504, ANSWER_ENDLESS, ANSWER_ECHO_AUTH, ANSWER_ECHO_PATH };
 
 struct server {
 	pid_t pid;
@@ -48,6 +49,15 @@ static void echo_auth(int fd, const char *request)
 	say(fd, text);
 }
 
+static void echo_path(int fd, const char *request)
+{
+	size_t len = strcspn(request, "\r\n");
+	_cleanup_free_ char *text =
+	        str_printf("HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%.*s", len, (int)len, request);
+
+	say(fd, text);
+}
+
 static void act_out(int fd, enum act act)
 {
 	char request[8192] = "";
@@ -64,6 +74,7 @@ static void act_out(int fd, enum act act)
 	case ANSWER_504: say(fd, "HTTP/1.1 504 No\r\nContent-Length: 3\r\n\r\npod"); break;
 	case ANSWER_ENDLESS: endless(fd); break;
 	case ANSWER_ECHO_AUTH: echo_auth(fd, request); break;
+	case ANSWER_ECHO_PATH: echo_path(fd, request); break;
 	case HANG: pause(); break;
 	default: break;
 	}
@@ -111,6 +122,31 @@ static int call(struct server *s, bool retry, usec_t timeout, const char *token,
 	                                       .retry = retry,
 	                                       .deadline = clock_mono(clock_real()) + timeout },
 	                 ret, err);
+}
+
+/* The other side answers before we give up, in every try anew. */
+static void test_each_try_tells_how_long_it_waits(void **state)
+{
+	struct server s = serve((enum act[]) { CLOSE, ANSWER_ECHO_PATH, END });
+	struct hook_answer a;
+	const char *at;
+	int64_t ms = 0;
+
+	(void)state;
+	assert_int_equal(hook_call(&(struct hook_call) { .method = "POST",
+	                                                 .url = s.url,
+	                                                 .body = "{}",
+	                                                 .retry = true,
+	                                                 .tell_time = true,
+	                                                 .deadline = clock_mono(clock_real()) + 20 * USEC_SEC },
+	                           &a, NULL),
+	                 0);
+	at = strstr(buf_text(&a.body), "POST /x?timeoutMs=");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "POST /x?timeoutMs=%" SCNd64, &ms), 1);
+	assert_true(ms > 10000 && ms < 19000);
+	buf_done(&a.body);
+	end(&s);
 }
 
 static void test_an_answer_comes_back_whole(void **state)
@@ -242,7 +278,7 @@ static void test_a_token_file_holds_one_word(void **state)
 	assert_non_null(strstr(err_text(&err), "/nonexistent/token"));
 }
 
-TEST_MAIN(TEST(an_answer_comes_back_whole), TEST(the_token_is_sent_as_bearer),
+TEST_MAIN(TEST(each_try_tells_how_long_it_waits), TEST(an_answer_comes_back_whole), TEST(the_token_is_sent_as_bearer),
           TEST(a_server_that_is_away_is_tried_again_until_it_answers), TEST(a_504_is_an_answer_and_not_tried_again),
           TEST(silence_ends_at_the_deadline_and_names_the_address), TEST(nobody_listening_is_said_plainly),
           TEST(an_endless_answer_is_cut_off), TEST(an_address_that_is_none_is_refused),

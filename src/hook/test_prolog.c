@@ -48,6 +48,26 @@ static void test_only_names_of_nodes_become_part_of_an_address(void **state)
 	assert_false(node_name_is_sane(longest));
 }
 
+static void test_a_call_names_the_pod_of_a_placeholder(void **state)
+{
+	static const struct {
+		const char *extra, *body;
+	} cases[] = {
+		{ NULL, "{\"jobId\":7,\"strict\":false}" },
+		{ "a note", "{\"jobId\":7,\"strict\":false}" },
+		{ "ns/p/bfeed210-7f68: started", "{\"jobId\":7,\"strict\":true,\"pod\":\"ns/p/bfeed210-7f68\"}" },
+		{ "n\"s/p\\\n/bfeed210-7f68", "{\"jobId\":7,\"strict\":true,\"pod\":\"ns/p/bfeed210-7f68\"}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_buf_ struct buf out = BUF(2048);
+
+		prolog_body(&(struct prolog) { .job = "7", .extra = cases[i].extra }, &out);
+		assert_string_equal(buf_text(&out), cases[i].body);
+	}
+}
+
 static void test_the_cause_is_one_line_whatever_the_answer(void **state)
 {
 	static const struct {
@@ -70,4 +90,4 @@ static void test_the_cause_is_one_line_whatever_the_answer(void **state)
 }
 
 TEST_MAIN(TEST(placeholder_jobs_are_known_by_their_extra), TEST(only_names_of_nodes_become_part_of_an_address),
-          TEST(the_cause_is_one_line_whatever_the_answer))
+          TEST(a_call_names_the_pod_of_a_placeholder), TEST(the_cause_is_one_line_whatever_the_answer))

@@ -11,6 +11,7 @@ struct kube {
 	struct kube_config *config;
 	struct cred *cred;
 	struct kube_client *client;
+	struct kube_client *lease_client; /* its own: thousands of effects under way must not hold up a renewal */
 	struct gate gate;
 	struct elect *elect;
 	struct kube_port *port;
@@ -45,7 +46,7 @@ static int start_election(struct kube *k, const struct clock *clock, const struc
 	rand_secure(&random, sizeof(random));
 	identity = str_printf("%.200s_%016" PRIx64, o->instance, random);
 	eo.leader.identity = identity;
-	k->elect = elect_new(k->loop, clock, kube_client_rest(k->client), &eo, &k->gate, err);
+	k->elect = elect_new(k->loop, clock, kube_client_rest(k->lease_client), &eo, &k->gate, err);
 	return k->elect ? 0 : err->code;
 }
 
@@ -63,6 +64,7 @@ int kube_open_config(struct loop *l, const struct clock *clock, const struct kub
 	k->gate = GATE_ALWAYS_OPEN;
 	k->cred = cred_new(l, clock, config, 0);
 	k->client = kube_client_new(l, clock, k->cred);
+	k->lease_client = kube_client_new(l, clock, k->cred);
 	k->port = kube_port_new(&(struct kube_port_options) {
 	        .loop = l,
 	        .clock = clock,
@@ -96,6 +98,7 @@ void kube_close(struct kube *k)
 	elect_free(k->elect);
 	kube_port_free(k->port);
 	kube_client_free(k->client);
+	kube_client_free(k->lease_client);
 	cred_free(k->cred);
 	kube_config_free(k->config);
 	free(k);

@@ -4,7 +4,7 @@
  * port. What a daemon opens at its start. Core thread.
  *
  * What holds: the moment leadership ends, for whatever reason, no effect is sent any more and those under way are cut
- * off, before `changed` is called.
+ * off, before `changed` is called. Renewals of the lease have connections of their own.
  */
 #pragma once
 

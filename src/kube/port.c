@@ -7,8 +7,10 @@
 #include "base/str.h"
 #include "kube/change.h"
 #include "kube/make.h"
+#include "kube/objects.h"
 #include "kube/reporter.h"
 #include "port/kinds.h"
+#include "json/json.h"
 
 struct real_port {
 	struct kube_port port;
@@ -36,6 +38,9 @@ struct effect {
 	struct loop_timer *timer; /* for `ready` */
 	struct kube_answer *ready; /* an answer that no request is needed for */
 	kube_done done;
+	kube_got got; /* instead of `done`: a read */
+	char *uid;    /* … of the object that is meant; NULL = whichever */
+	enum kube_kind kind;
 	void *arg;
 };
 
@@ -52,6 +57,7 @@ static void effect_free(struct effect *e)
 	link_remove(&e->link);
 	e->port->n_effects--;
 	free(e->node);
+	free(e->uid);
 	free(e->ready);
 	free(e);
 }
@@ -60,10 +66,14 @@ static void effect_tell(struct effect *e, const struct kube_answer *a)
 {
 	_cleanup_free_ struct kube_answer *ready = TAKE_PTR(e->ready); /* `a` may be it */
 	kube_done done = e->done;
+	kube_got got = e->got;
 	void *arg = e->arg;
 
 	effect_free(e);
-	done(arg, &a->result);
+	if (got)
+		got(arg, &a->result, NULL);
+	else
+		done(arg, &a->result);
 }
 
 static void effect_is_ready(void *arg)
@@ -164,6 +174,48 @@ static struct store *port_watch(struct kube_port *port, enum kube_kind kind, con
 	assert(p->n_informers < KUBE_STORES_MAX);
 	p->informers[p->n_informers] = informer_new(p->loop, p->clock, p->client, &o);
 	return informer_store(p->informers[p->n_informers++]);
+}
+
+static void effect_got(void *arg, const struct kube_reply *reply)
+{
+	struct effect *e = arg;
+	struct json_scratch scratch = { 0 };
+	_cleanup_free_ void *object = NULL;
+	yyjson_doc *doc = NULL;
+	struct kube_answer a;
+	struct err err = { 0 };
+	kube_got got = e->got;
+
+	e->call = NULL;
+	kube_reply_read(reply, &a);
+	if (a.result.outcome == KUBE_OK &&
+	    (json_parse_copy(reply->http->body, reply->http->body_len, &doc, &err) < 0 ||
+	     kube_decode(e->kind, yyjson_doc_get_root(doc), &scratch, &object, NULL, &err) < 0))
+		kube_answer_set(&a, KUBE_RETRY, false, reply->what, err_text(&err));
+	if (object && e->uid && !str_eq(((const struct meta *)object)->uid, e->uid)) {
+		kube_answer_set(&a, KUBE_NOT_FOUND, false, reply->what, "another one has its name");
+		free(TAKE_PTR(object));
+	}
+	json_scratch_done(&scratch);
+	yyjson_doc_free(doc);
+	arg = e->arg;
+	effect_free(e);
+	got(arg, &a.result, object);
+}
+
+static void port_get(struct kube_port *port, const struct kube_ref *ref, kube_got got, void *arg)
+{
+	struct effect *e = effect_new(real(port), NULL, arg);
+	_cleanup_request_ struct kube_request request = { 0 };
+	struct err err = { 0 };
+
+	e->got = got;
+	e->kind = ref->kind;
+	e->uid = mem_strdup(ref->uid);
+	if (kube_request_get(&request, ref, NULL, &err) < 0)
+		effect_answer(e, KUBE_REFUSED, false, "nothing was sent", err_text(&err));
+	else
+		e->call = kube_call_start(e->port->client, &request, NULL, effect_got, e);
 }
 
 static int change_requests(const struct kube_change *c, usec_t now, struct kube_request *main,
@@ -278,6 +330,7 @@ static void port_refresh(struct kube_port *port)
 static const struct kube_port_ops ops = {
 	.watch = port_watch,
 	.refresh = port_refresh,
+	.get = port_get,
 	.change = port_change,
 	.bind = port_bind,
 	.evict = port_evict,

@@ -520,6 +520,88 @@ static void test_a_lease_that_another_took_stops_effects_before_it_would_have_ru
 	world_done(&w);
 }
 
+static void test_a_lease_is_renewed_however_many_effects_wait(void **state)
+{
+	enum { MANY = 300 };
+	struct elected elected = { 0 };
+	struct kube_options o = { .controller = "c",
+		                  .instance = "i",
+		                  .lease = "l",
+		                  .lease_duration = 60 * USEC_SEC,
+		                  .renew_deadline = 50 * USEC_SEC,
+		                  .retry_period = 100 * USEC_MSEC,
+		                  .changed = changed,
+		                  .arg = &elected };
+	struct got got = { 0 };
+	struct kube_port *port;
+	struct world w;
+	int before;
+
+	(void)state;
+	world_init(&w);
+	replay_add(w.replay, &(struct replay_rule) { .match = "GET " LEASES, .times = 1, .status = 404, .body = "{}" });
+	replay_add(w.replay, &(struct replay_rule) { .match = LEASES, .status = 200, .echo = true });
+	replay_add(w.replay, &(struct replay_rule) { .match = "DELETE", .end = REPLAY_HOLD });
+	assert_int_equal(kube_open_config(w.loop, clock_real(), &o, config_of(&w), &elected.kube, NULL), 0);
+	port = kube_port(elected.kube);
+	WORLD_WAIT(&w, elected.leading);
+	for (int i = 0; i < MANY; i++)
+		port->ops->remove(port, &pod, -1, done, &got);
+	WORLD_WAIT(&w, replay_count(w.replay, "DELETE") > 0);
+	before = replay_count(w.replay, "PUT " LEASES);
+	WORLD_WAIT(&w, replay_count(w.replay, "PUT " LEASES) >= before + 15);
+	assert_true(elected.leading);
+	assert_true(replay_count(w.replay, "DELETE") < MANY); /* the rest waits for its turn */
+	assert_int_equal(got.n, 0);
+	kube_close(elected.kube);
+	world_done(&w);
+}
+
+static void got_pod(void *arg, const struct kube_result *r, const void *object)
+{
+	struct got *g = arg;
+	const struct pod *p = object;
+
+	done(arg, r);
+	str_copy(g->version, sizeof(g->version), p ? str_or(p->node_name, "-") : "");
+}
+
+static void test_one_object_is_read_as_it_is_now(void **state)
+{
+	static const char is[] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u-1\"},"
+	                         "\"spec\":{\"nodeName\":\"k1\"}}";
+	static const char other[] =
+	        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u-2\"}}";
+	static const char gone[] =
+	        "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\",\"details\":{\"name\":\"p\"}}";
+	static const struct {
+		const char *body;
+		int status;
+		enum kube_outcome outcome;
+		const char *node;
+	} cases[] = {
+		{ is, 200, KUBE_OK, "k1" },    { other, 200, KUBE_NOT_FOUND, "" }, { gone, 404, KUBE_NOT_FOUND, "" },
+		{ "{}", 200, KUBE_RETRY, "" }, { "{}", 503, KUBE_RETRY, "" },
+	};
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct got got = { 0 };
+
+		replay_add(x.w.replay, &(struct replay_rule) { .match = "GET " PODS,
+		                                               .times = 1,
+		                                               .status = cases[i].status,
+		                                               .body = cases[i].body });
+		x.port->ops->get(x.port, &pod, got_pod, &got);
+		WORLD_WAIT(&x.w, got.n);
+		assert_int_equal(got.outcome, cases[i].outcome);
+		assert_string_equal(got.version, cases[i].node);
+	}
+	end(&x);
+}
+
 static void test_a_lease_is_given_back_at_a_clean_end(void **state)
 {
 	struct elected elected = { 0 };
@@ -601,5 +683,6 @@ TEST_MAIN(TEST(a_binding_names_the_pod_by_uid), TEST(a_binding_that_was_ours_alr
           TEST(events_are_written_once_and_only_by_the_leader), TEST(freed_with_effects_under_way_it_calls_nobody),
           TEST(a_lost_lease_stops_all_effects_at_once),
           TEST(a_lease_that_another_took_stops_effects_before_it_would_have_run_out),
+          TEST(a_lease_is_renewed_however_many_effects_wait), TEST(one_object_is_read_as_it_is_now),
           TEST(a_lease_is_given_back_at_a_clean_end), TEST(without_an_election_we_always_may_act_until_we_stop),
           TEST(a_lease_that_cannot_be_named_is_refused_at_the_start))

@@ -19,6 +19,7 @@
 #define CALLS_MAX 10000
 #define CONNECTIONS_MAX 128L     /* in a pool; further calls wait */
 #define CONNECTIONS_KEPT_MAX 32L /* of them idle */
+#define STREAMS_MAX 16           /* on a connection, where the peer speaks HTTP/2 */
 #define SPARE_HANDLES_MAX 32
 #define RETRY_AFTER_MAX_S 3600
 
@@ -43,6 +44,8 @@ struct http_client {
 	struct loop_timer *settle_timer;
 	char *user_agent;
 	long connections_max, connections_kept; /* of a pool */
+	size_t running_max; /* calls that curl has in the current pool; 0 = as many as there are */
+	bool multiplexes;   /* the peer speaks HTTP/2 */
 	struct link pools;
 	struct http_pool *current; /* NULL: the next call makes one */
 	struct link waiting, running, ended, cancelled;
@@ -235,9 +238,12 @@ static void fill_answer(struct http_call *call, struct http_answer *a)
 {
 	char *content_type = NULL, *padding;
 	curl_off_t retry_after_s = 0;
+	long version = 0;
 
 	curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
 	curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+	curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version);
+	call->client->multiplexes = version >= CURL_HTTP_VERSION_2_0;
 	a->status = call_status(call);
 	if (a->status == 0)
 		call_fail(call, -EPROTO, "the server sent no status");
@@ -294,6 +300,22 @@ static void begin(struct http_call *call)
 	assert(r == CURLM_OK);
 }
 
+/* Curl's own queue is not used: it lets connections idle that calls wait for. */
+static bool has_room(const struct http_client *c)
+{
+	size_t max = c->multiplexes ? c->running_max * STREAMS_MAX : c->running_max;
+
+	return !max || !c->current || c->current->n_calls < max;
+}
+
+static void begin_waiting(struct http_client *c)
+{
+	struct link *l;
+
+	while (has_room(c) && (l = list_take_head(&c->waiting)))
+		begin(LIST_ITEM(l, struct http_call, link));
+}
+
 /* Brings everything in order that callbacks could not. */
 static void settle(struct http_client *c)
 {
@@ -302,13 +324,13 @@ static void settle(struct http_client *c)
 	assert(!c->in_curl);
 	LIST_EACH (cancelled, &c->cancelled)
 		call_free(LIST_ITEM(cancelled, struct http_call, link));
-	while ((l = list_take_head(&c->waiting)))
-		begin(LIST_ITEM(l, struct http_call, link));
+	begin_waiting(c);
 	while ((l = list_take_head(&c->ended))) {
 		assert(c->ended.next != l); /* what static analysis cannot see */
 		if (!tell(LIST_ITEM(l, struct http_call, link)))
 			return;
 	}
+	begin_waiting(c);
 	LIST_EACH (p, &c->pools) {
 		struct http_pool *pool = LIST_ITEM(p, struct http_pool, link);
 
@@ -427,6 +449,7 @@ void http_client_connections(struct http_client *c, long max)
 {
 	assert(!c->current);
 	c->connections_max = c->connections_kept = max;
+	c->running_max = (size_t)max;
 }
 
 void http_client_free(struct http_client *c)

@@ -683,6 +683,31 @@ static void serve_and_count_ends(struct peer_conn *c, void *arg)
 	atomic_fetch_add((atomic_int *)arg, 1);
 }
 
+/* Also when some of those under way are cancelled: their places are given on. */
+static void test_more_than_the_limit_wait_and_all_get_their_turn(void **state)
+{
+	enum { N = 40, LIMIT = 3 };
+	_cleanup_fixture_ struct fixture f = with_peer(serve_text, SMALL_OK);
+	struct result r[N] = { 0 };
+	struct http_call *calls[N];
+	struct http_request request = get(f.url);
+
+	(void)state;
+	http_client_connections(f.client, LIMIT);
+	for (int i = 0; i < N; i++)
+		calls[i] = http_start(f.client, &request, NULL, keep_result, &r[i]);
+	loop_run_once(f.loop, 0);
+	http_cancel(calls[0]); /* on its way */
+	http_cancel(calls[N - 1]); /* waits */
+	for (int i = 1; i < N - 1; i++) {
+		wait_for(f.loop, &r[i].n, 1);
+		assert_int_equal(r[i].status, 200);
+		result_done(&r[i]);
+	}
+	assert_true(peer_accepted(f.peer) <= LIMIT + 1);
+	assert_int_equal(r[0].n + r[N - 1].n, 0);
+}
+
 static void test_connections_are_kept_until_forgotten(void **state)
 {
 	atomic_int n_ends = 0;
@@ -1024,6 +1049,7 @@ int main(void)
 		TEST(a_bad_url_is_refused_in_words),
 		TEST(a_token_that_would_break_the_header_is_not_sent_nor_shown),
 		TEST(a_given_proxy_is_used),
+		TEST(more_than_the_limit_wait_and_all_get_their_turn),
 		TEST(connections_are_kept_until_forgotten),
 		TEST(only_a_harmless_request_is_sent_again_on_another_connection),
 		TEST(many_calls_at_once_all_end),

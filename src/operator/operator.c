@@ -22,8 +22,9 @@
 #define BLOCKED_TEXT_MAX 1024
 #define BLOCKED_NAMES_MAX 5
 #define NODES_PER_STEP 256
-#define MIRRORS_MAX 16 /* writes under way beyond which no mirror is begun: they must not hold up locks and the lease */
-#define MIRROR_PAUSE (20 * USEC_MSEC)
+/* Writes under way beyond which nothing is begun that no prolog waits for: mirrors, and the steps after a lock was shown. */
+#define LATER_MAX 16
+#define LATER_PAUSE (50 * USEC_MSEC)
 
 /* One Node: as long as it exists or a NodeSet Pod is bound to it. */
 struct node_entry {
@@ -298,6 +299,8 @@ static void write_pod(struct operator* op, struct node_entry *e, const struct po
 		                            { ANNOTATION_LOCK_BLOCKED_BY, NULL } };
 	bool unblock = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY) != NULL;
 
+	if (show) /* the epoch tells whose answer it is: other writers of the Pod need not matter */
+		change.ref.resource_version = NULL;
 	snprintf(epoch, sizeof(epoch), "%" PRIu64, d->epoch);
 	change.annotations = annotations;
 	change.n_annotations = (int)ARRAY_LEN(annotations) - !unblock;
@@ -376,7 +379,7 @@ static void note_lock(struct operator* op, struct node_entry *e, const struct lo
 	}
 }
 
-/* True when something was written. */
+/* True when something was written, or is to be. */
 static bool lock(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod)
 {
 	_cleanup_buf_ struct buf names = BUF(BLOCKED_TEXT_MAX);
@@ -390,6 +393,10 @@ static bool lock(struct operator* op, struct node_entry *e, const struct knode *
 	if (v.pod.request != LEVEL_NONE)
 		v.n_blockers = find_blockers(op, e->name, v.pod.request, &names);
 	d = lock_decide(&v);
+	if (op->n_open >= LATER_MAX && (d.step == LOCK_CONFIRM || d.step == LOCK_HIDE || d.step == LOCK_UNTAINT)) {
+		mark(op, e->name, usec_add(now_of(op), LATER_PAUSE));
+		return true;
+	}
 	note_lock(op, e, &v, &d);
 	switch (d.step) {
 	case LOCK_REST: break;
@@ -498,10 +505,10 @@ static void look(struct operator* op, struct node_entry *e)
 	}
 	if (lock(op, e, node, pod))
 		return;
-	if (op->n_open < MIRRORS_MAX)
+	if (op->n_open < LATER_MAX)
 		(void)mirror(op, e, node, pod);
 	else
-		mark(op, e->name, usec_add(now, MIRROR_PAUSE));
+		mark(op, e->name, usec_add(now, LATER_PAUSE));
 }
 
 /* ---- */

@@ -44,6 +44,7 @@ static struct {
 		enum kube_outcome outcome;
 	} answer;
 	enum kube_outcome next; /* the next write's; RETRY: it is done, but its answer is lost */
+	bool others_write;      /* the Pod, just before each of our writes to it */
 	char order[512];        /* of writes: "node" or "pod" and what the lock's annotation becomes */
 	char event[1024];       /* the last */
 	unsigned n_events;
@@ -198,6 +199,8 @@ static void change(struct kube_port *k, const struct kube_change *c, kube_done d
 	w.answer.done = done;
 	w.answer.arg = arg;
 	w.answer.outcome = w.next;
+	if (w.others_write && c->ref.kind == KUBE_PODS)
+		t->version = ++w.versions; /* the watch has not told yet */
 	if (w.next == KUBE_OK || w.next == KUBE_RETRY) {
 		enum kube_outcome o = apply(t, c);
 
@@ -407,6 +410,18 @@ static void test_a_pod_in_the_way_is_waited_for_and_named(void **state)
 	assert_string_equal(says(&w.slurmd, ANNOTATION_LOCK_BLOCKED_BY), "");
 }
 
+static void test_other_writers_of_the_pod_do_not_hold_up_a_lock(void **state)
+{
+	(void)state;
+	run(USEC_SEC);
+	forget();
+	w.others_write = true;
+	ask_for("normal", "1");
+	run(20 * USEC_MSEC);
+	assert_string_equal(says(&w.slurmd, LOCK_ANNOTATION), "locked");
+	assert_non_null(strstr(w.order, "node=pending+taints pod=pending pod=locked"));
+}
+
 static void test_a_conflict_is_looked_at_again(void **state)
 {
 	(void)state;
@@ -548,7 +563,8 @@ static void test_a_node_without_its_nodeset_pod_is_unlocked(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 TEST_MAIN(T(a_lock_is_four_writes_in_this_order), T(unlocking_hides_the_lock_before_the_taint_goes),
           T(a_strict_request_upgrades_and_never_unlocks_between), T(a_pod_in_the_way_is_waited_for_and_named),
-          T(a_conflict_is_looked_at_again), T(an_unlock_by_an_old_view_does_not_hit_a_new_lock),
-          T(a_lost_answer_does_no_harm), T(another_operator_goes_on_where_one_was_killed),
-          T(who_does_not_lead_writes_nothing), T(what_a_person_takes_off_is_put_back_and_told_every_time),
+          T(other_writers_of_the_pod_do_not_hold_up_a_lock), T(a_conflict_is_looked_at_again),
+          T(an_unlock_by_an_old_view_does_not_hit_a_new_lock), T(a_lost_answer_does_no_harm),
+          T(another_operator_goes_on_where_one_was_killed), T(who_does_not_lead_writes_nothing),
+          T(what_a_person_takes_off_is_put_back_and_told_every_time),
           T(a_node_that_was_deleted_is_locked_anew_when_it_comes_back), T(a_node_without_its_nodeset_pod_is_unlocked))

@@ -55,6 +55,8 @@ struct kube_result {
 };
 
 typedef void (*kube_done)(void *arg, const struct kube_result *result);
+/* `object` of model/, borrowed until the call returns; NULL unless OK. */
+typedef void (*kube_got)(void *arg, const struct kube_result *result, const void *object);
 
 /* Which object. uid and resource_version are preconditions when not NULL. */
 struct kube_ref {
@@ -128,6 +130,8 @@ struct kube_port_ops {
 	                       const char *field_selector);
 	/* What the stores show may be older than what another leader did: none is synced until it has been listed anew. */
 	void (*refresh)(struct kube_port *p);
+	/* One object as it is now, for what no store is kept of. NOT_FOUND also when another one has its name (uid). */
+	void (*get)(struct kube_port *p, const struct kube_ref *ref, kube_got done, void *arg);
 	void (*change)(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg);
 	void (*bind)(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg);
 	/* grace_s < 0: the object's own grace period; 0: at once, without asking the kubelet. */

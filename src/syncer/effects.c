@@ -189,6 +189,10 @@ static void look_words(struct syncer *s, struct sync_entry *e, const struct pod 
 		sync_dirty(s, e, e->words_not_before);
 		return;
 	}
+	if (s->n_parked && sync_now(s) < usec_add(s->last_hook, SYNC_LOCKING_SPAN)) { /* prologs first */
+		sync_dirty(s, e, usec_add(s->last_hook, SYNC_LOCKING_SPAN));
+		return;
+	}
 	if (s->n_words >= SYNC_WORDS_MAX) {
 		wait_turn(&s->words_turns, &e->words_turn);
 		return;
@@ -350,8 +354,9 @@ static void write_pod(struct syncer *s, struct sync_entry *e, const struct pod *
 		change.ref.resource_version = pod->meta.resource_version;
 	change.labels = c->labels;
 	change.n_labels = c->n_labels;
+	/* Conditions are a request of their own, whose failure would hide that the lock's was written: they follow. */
 	change.conditions = c->conditions;
-	change.n_conditions = c->n_conditions;
+	change.n_conditions = lock->act == LOCK_ASK_KEEP ? c->n_conditions : 0;
 	e->kube_busy = true;
 	s->n_pods++;
 	s->o.kube->ops->change(s->o.kube, &change, pod_written, x);
@@ -380,6 +385,17 @@ static struct lock_ask_decision view_lock(struct syncer *s, struct sync_entry *e
 	if (v.pod.request && !busy && !v.may_clear)
 		e->waits_for_news = true;
 	return lock_ask_decide(&v);
+}
+
+/* While the operator locks the node for a prolog, nobody else writes the Pod: each write would cost the other one a conflict. */
+static bool is_being_locked(struct syncer *s, struct sync_entry *e, usec_t now)
+{
+	usec_t until = usec_add(e->hook, SYNC_LOCKING_SPAN);
+
+	if (sync_hooks_level(e) == LEVEL_NONE || now >= until)
+		return false;
+	sync_dirty(s, e, until);
+	return true;
 }
 
 static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *pod)
@@ -421,7 +437,7 @@ static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *
 	slurm_conditions_decide(&v, &c);
 	if (c.again != USEC_NEVER)
 		sync_dirty(s, e, c.again);
-	if (!c.n_conditions && !c.n_labels && lock.act == LOCK_ASK_KEEP)
+	if (lock.act == LOCK_ASK_KEEP && ((!c.n_conditions && !c.n_labels) || is_being_locked(s, e, now)))
 		return;
 	if (s->n_pods >= SYNC_PODS_MAX && lock.act != LOCK_ASK_REQUEST)
 		wait_turn(&s->pod_turns, &e->pod_turn); /* a prolog does not wait for its turn */

@@ -12,6 +12,8 @@
 #define WHOLE_SPAN                                                                                                     \
 	(60 * USEC_SEC) /* a node that was deleted is no change to Slurm: now and then all of them are read */
 #define RETRY_BASE (500 * USEC_MSEC)
+#define QUICK_SPAN (2 * USEC_SEC)
+#define QUICK_SHARE 5
 
 static const enum slurm_verb verbs[] = {
 	[PART_NODES] = SLURM_LOAD_NODES,
@@ -98,6 +100,11 @@ static void note_cost(struct feed *f, usec_t cost)
 		f->cost = MIN_OF(f->cost, f->costs[i]);
 }
 
+static usec_t quick_interval(const struct feed *f)
+{
+	return MAX_OF(f->s->o.poll_min / 5, f->cost * QUICK_SHARE);
+}
+
 static void answered(void *arg, struct slurm_result *r)
 {
 	struct feed *f = arg;
@@ -128,7 +135,7 @@ static void answered(void *arg, struct slurm_result *r)
 	f->read_at = clock_wall(s->o.clock) - (now - r->asked);
 	note_cost(f, MAX_OF(now - r->asked, (usec_t)0));
 	f->interval = MIN_OF(MAX_OF(f->cost * COST_SHARE, least(f)), MAX_OF(s->o.poll_max, least(f)));
-	f->due = usec_add(now, f->interval);
+	f->due = usec_add(now, now < f->quick_until ? MIN_OF(f->interval, quick_interval(f)) : f->interval);
 	if (f->part == PART_NODES)
 		wake_waiting(s);
 }
@@ -176,6 +183,13 @@ void feeds_nodes_soon(struct syncer *s)
 		f->due = soonest;
 		sync_wake(s);
 	}
+}
+
+/* Slurm frees the node only when the epilog, which tells us, is over: one look would come too early. */
+void feeds_job_ended(struct syncer *s)
+{
+	s->feeds[PART_NODES].quick_until = usec_add(sync_now(s), QUICK_SPAN);
+	feeds_nodes_soon(s);
 }
 
 /* A new leadership: everything is read once more, whatever was known. */

@@ -71,6 +71,13 @@ void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *p
 		sync_dirty(s, e, next);
 }
 
+usec_t sync_hook_deadline(const struct syncer *s, const struct syncer_ask *ask)
+{
+	usec_t span = ask->timeout ? MIN_OF(ask->timeout, s->o.hook_timeout) : s->o.hook_timeout;
+
+	return usec_add(sync_now(s), span);
+}
+
 static void pre_hook(struct syncer *s, struct sync_entry *e, const struct syncer_ask *ask)
 {
 	struct parked *p;
@@ -84,10 +91,10 @@ static void pre_hook(struct syncer *s, struct sync_entry *e, const struct syncer
 		               .since = sync_now(s),
 		               .reply = ask->reply,
 		               .arg = ask->arg };
-	p->deadline = usec_add(p->since, s->o.hook_timeout);
+	p->deadline = sync_hook_deadline(s, ask);
 	list_add_tail(&e->parked, &p->link);
 	s->n_parked++;
-	e->hook = p->since;
+	e->hook = s->last_hook = p->since;
 	sync_dirty(s, e, 0);
 }
 
@@ -176,9 +183,11 @@ void syncer_hook(struct syncer *s, const struct syncer_ask *ask)
 		ask->reply(ask->arg, status, json);
 	} else if (ask->hook == SYNCER_PRE_HOOK)
 		pre_hook(s, e, ask);
+	else if (ask->hook == SYNCER_POST_HOOK && !str_empty(ask->pod))
+		sync_hold(s, pod, ask);
 	else if (ask->hook == SYNCER_POST_HOOK) {
 		sync_count_hook(s, 200, 0);
-		feeds_nodes_soon(s);
+		feeds_job_ended(s);
 		ask->reply(ask->arg, 200, "{}");
 	} else
 		reboot(s, pod, ask);

@@ -6,6 +6,7 @@
  *   feeds.c    reading Slurm: nodes, and what only metrics need
  *   effects.c  looking at one name: deciding and doing
  *   hooks.c    the calls of prologs, parked until their node is locked; the reboot
+ *   holds.c    the calls of placeholders' epilogs, parked until the Pod has left
  *   numbers.c  the daemon's own metrics
  */
 #pragma once
@@ -23,6 +24,7 @@
 #define SYNC_SETTLE (2 * USEC_SEC)     /* for the watch to show what we wrote */
 #define SYNC_REFUSED (30 * USEC_SEC)   /* what was refused is tried again then */
 #define SYNC_WORDS_PAUSE (5 * USEC_SEC) /* between two changes of a node's Extra, Comment and features */
+#define SYNC_LOCKING_SPAN (3 * USEC_SEC) /* for a lock that nothing is in the way of */
 #define SYNC_PER_STEP 512
 /* Under way at once, when everything is new: what is urgent (drains, locks, the lease) must get through. */
 #define SYNC_PODS_MAX 32
@@ -48,6 +50,7 @@ struct feed {
 	usec_t whole;   /* monotonic, when the last whole answer was asked for */
 	usec_t began;   /* monotonic, when the last question was put */
 	usec_t due, interval;
+	usec_t quick_until; /* an epilog told that a job ends: asked more often until then */
 	usec_t costs[SYNC_COSTS],
 	        cost; /* of the last answers; the least of them: what a busy machine adds is not Slurm's */
 	unsigned n_costs;
@@ -98,6 +101,8 @@ struct syncer {
 	uint64_t term, round;
 	usec_t term_since;
 	size_t n_parked;
+	usec_t last_hook; /* when the last prolog asked */
+	struct link holds;                  /* epilogs of placeholders that wait for their Pods */
 	struct link pod_turns, words_turns; /* entries that wait to write; told when one ends */
 	unsigned n_pods, n_words;           /* under way */
 	bool leading;
@@ -120,6 +125,7 @@ void feeds_term(struct syncer *s);
 void feeds_step(struct syncer *s, usec_t now);
 usec_t feeds_next(const struct syncer *s);
 void feeds_nodes_soon(struct syncer *s); /* news are wanted */
+void feeds_job_ended(struct syncer *s);  /* an epilog told: its node will be free in a moment */
 void feeds_snapshot(const struct syncer *s, struct slurm_snapshot *ret);
 
 /* effects.c */
@@ -129,7 +135,14 @@ void sync_look(struct syncer *s, struct sync_entry *e);
 enum lock_level sync_hooks_level(const struct sync_entry *e); /* the strictest that waits */
 /* Lets through what `holds` allows, and ends what has waited too long or waits for a Pod that goes. */
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds);
+usec_t sync_hook_deadline(const struct syncer *s, const struct syncer_ask *ask);
 void sync_hooks_close(struct syncer *s, struct sync_entry *e, int status, const char *json);
+
+/* holds.c */
+void sync_hold(struct syncer *s, const struct pod *slurmd, const struct syncer_ask *ask);
+usec_t sync_holds_step(struct syncer *s, usec_t now);
+void sync_holds_close(struct syncer *s, const char *json); /* leadership ended */
+void sync_holds_done(struct syncer *s);
 
 /* numbers.c */
 enum sync_effect { DID_DRAIN, DID_REWORD, DID_UNDRAIN, DID_WORDS, DID_DELETE, DID_POD, DIDS };

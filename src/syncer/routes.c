@@ -87,16 +87,15 @@ static const struct route *find_route(const char *path, char node[SYNCER_NODE_MA
 	return NULL;
 }
 
-/* {"jobId": 12, "strict": true}, all of it optional, and so is the body. */
-static int read_body(const struct http_incoming *in, bool *ret_strict, struct err *err)
+/* {"jobId": 12, "strict": true, "pod": "ns/name/uid"}, all of it optional, and so is the body. */
+static int read_body(const struct http_incoming *in, struct syncer_ask *ask, char pod[SYNCER_BODY_MAX], struct err *err)
 {
 	size_t len;
 	const char *body = http_in_body(in, &len);
 	yyjson_doc *doc = NULL;
-	yyjson_val *root, *strict;
+	yyjson_val *root, *strict, *name;
 	int r;
 
-	*ret_strict = false;
 	if (len == 0)
 		return 0;
 	r = json_parse_copy(body, len, &doc, err);
@@ -104,24 +103,39 @@ static int read_body(const struct http_incoming *in, bool *ret_strict, struct er
 		return r;
 	root = yyjson_doc_get_root(doc);
 	strict = json_get(root, "strict");
+	name = json_get(root, "pod");
 	if (!yyjson_is_obj(root))
 		r = err_set(err, -EINVAL, "the body is no JSON object");
 	else if (strict && !yyjson_is_bool(strict) && !yyjson_is_null(strict))
 		r = err_set(err, -EINVAL, "strict: expected true or false");
-	else
-		*ret_strict = json_bool(strict, false);
+	else if (name && !yyjson_is_str(name) && !yyjson_is_null(name))
+		r = err_set(err, -EINVAL, "pod: expected a text");
+	else {
+		ask->strict = json_bool(strict, false);
+		str_copy(pod, SYNCER_BODY_MAX, str_or(yyjson_get_str(name), ""));
+		ask->pod = pod;
+	}
 	yyjson_doc_free(doc);
 	return r;
+}
+
+/* ?timeoutMs=N: how long the caller waits. Without it, or with what is no number, as long as we are set up to. */
+static usec_t read_timeout(const struct http_incoming *in)
+{
+	const char *text = http_in_query(in, "timeoutMs");
+	int64_t ms;
+
+	return text && str_to_i64(text, 1, SYNCER_WAIT_MAX / USEC_MSEC, &ms) == 0 ? ms * USEC_MSEC : 0;
 }
 
 static void handle(void *arg, struct http_incoming *in)
 {
 	struct syncer_routes *r = arg;
-	char node[SYNCER_NODE_MAX + 1];
+	char node[SYNCER_NODE_MAX + 1], pod[SYNCER_BODY_MAX];
+	struct syncer_ask call = { .node = node, .reply = answered };
 	const struct route *route;
 	struct err err = { 0 };
 	struct ask *ask;
-	bool strict;
 
 	if (str_eq(http_in_path(in), "/healthz")) {
 		http_reply(in, 200, "text/plain", "ok\n", 3);
@@ -136,15 +150,16 @@ static void handle(void *arg, struct http_incoming *in)
 		return http_reply_error(in, 404, "there is no such path");
 	if (!str_eq(http_in_method(in), "POST"))
 		return http_reply_error(in, 405, "this path takes POST only");
-	if (read_body(in, &strict, &err) < 0)
+	if (read_body(in, &call, pod, &err) < 0)
 		return http_reply_error(in, 400, "%s", err_text(&err));
 	ask = NEW(struct ask);
 	ask->routes = r;
 	ask->in = in;
 	list_add_tail(&r->asks, &ask->link);
-	syncer_hook(r->syncer,
-	            &(struct syncer_ask) {
-	                    .hook = route->hook, .node = node, .strict = strict, .reply = answered, .arg = ask });
+	call.hook = route->hook;
+	call.timeout = read_timeout(in);
+	call.arg = ask;
+	syncer_hook(r->syncer, &call);
 }
 
 struct syncer_routes *syncer_routes_new(struct loop *l, const struct syncer_routes_options *o, struct err *err)

@@ -14,6 +14,7 @@
 
 #define SYNCER_BODY_MAX ((size_t)4096)
 #define SYNCER_NODE_MAX 253
+#define SYNCER_WAIT_MAX USEC_HOUR /* the longest that a caller may ask us to wait */
 #define SYNCER_TOKEN_MIN 16
 #define SYNCER_TOKEN_MAX 4096
 #define SYNCER_TOKEN_REREAD (10 * USEC_SEC) /* a token that was replaced counts by then */

@@ -143,7 +143,7 @@ static bool has_turns(const struct syncer *s)
 
 usec_t syncer_step(struct syncer *s)
 {
-	usec_t now = sync_now(s);
+	usec_t now = sync_now(s), next;
 	unsigned n = 0;
 	char *name;
 
@@ -153,6 +153,7 @@ usec_t syncer_step(struct syncer *s)
 	if (!store_synced(s->pods) || !s->feeds[PART_NODES].asked)
 		return MIN_OF(usec_add(now, 100 * USEC_MSEC), feeds_next(s)); /* until both sides have been read */
 	give_turns(s);
+	next = sync_holds_step(s, now);
 	while (n++ < SYNC_PER_STEP && (name = dirty_take(&s->dirty, now))) {
 		struct sync_entry *e = map_get(&s->entries, name);
 
@@ -165,7 +166,7 @@ usec_t syncer_step(struct syncer *s)
 	}
 	if (has_turns(s))
 		return now; /* some had nothing to write any more: the next */
-	return MIN_OF(dirty_next(&s->dirty), feeds_next(s));
+	return MIN_OF(next, MIN_OF(dirty_next(&s->dirty), feeds_next(s)));
 }
 
 void syncer_leading(struct syncer *s, bool leading)
@@ -185,6 +186,8 @@ void syncer_leading(struct syncer *s, bool leading)
 		else
 			sync_hooks_close(s, e, 503, "{\"error\":\"not the leader: ask again\"}");
 	}
+	if (!leading)
+		sync_holds_close(s, "{\"error\":\"not the leader: ask again\"}");
 	sync_wake(s);
 }
 
@@ -222,10 +225,11 @@ struct syncer *syncer_new(const struct syncer_options *o)
 	s->o.poll_max = or_else(o->poll_max, 30 * USEC_SEC);
 	s->o.metrics_interval = or_else(o->metrics_interval, 5 * USEC_SEC);
 	s->o.stale_after = or_else(o->stale_after, 2 * USEC_MINUTE);
-	s->o.hook_timeout = or_else(o->hook_timeout, 50 * USEC_SEC);
+	s->o.hook_timeout = or_else(o->hook_timeout, 85 * USEC_SEC);
 	s->o.reboot_condition = str_or(o->reboot_condition, "PhaseState");
 	s->o.reboot_reason = str_or(o->reboot_reason, "production-powerreset");
 	s->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
+	link_init(&s->holds);
 	link_init(&s->pod_turns);
 	link_init(&s->words_turns);
 	feeds_start(s);
@@ -246,6 +250,7 @@ void syncer_free(struct syncer *s)
 
 	if (!s)
 		return;
+	sync_holds_done(s);
 	while ((e = map_next(&s->entries, &i)))
 		entry_free(s, e);
 	map_done(&s->entries);

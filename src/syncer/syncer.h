@@ -32,7 +32,7 @@ struct syncer_options {
 	usec_t poll_min, poll_max; /* bounds of the interval between two looks at Slurm's nodes; 0 = 500 ms, 30 s */
 	usec_t metrics_interval; /* least interval for jobs, partitions and statistics; 0 = 5 s */
 	usec_t stale_after; /* Pods not heard of for this long are not known; 0 = 2 min */
-	usec_t hook_timeout; /* of a pre-hook; 0 = 50 s */
+	usec_t hook_timeout; /* the longest that a hook is parked; 0 = 85 s */
 	bool node_cleanup; /* Slurm nodes that NodeSlices no longer list are deleted */
 	bool node_permissions; /* may write Nodes: the reboot hook */
 	const char *reboot_condition, *reboot_reason; /* NULL = "PhaseState", "production-powerreset" */
@@ -57,7 +57,7 @@ void syncer_export(const struct syncer *s, struct buf *out);
 /* The hook API's calls (PRODUCT 3.6). Each is answered exactly once, at once or much later. */
 enum syncer_hook {
 	SYNCER_PRE_HOOK,
-	SYNCER_POST_HOOK, /* an epilog: a job has ended there, look */
+	SYNCER_POST_HOOK, /* an epilog: a job has ended there, look; answered when its Pod, if it has one, has left */
 	SYNCER_REBOOT,
 	SYNCER_HOOKS,
 };
@@ -65,6 +65,8 @@ struct syncer_ask {
 	enum syncer_hook hook;
 	const char *node; /* the Slurm node */
 	bool strict; /* PRE_HOOK */
+	const char *pod; /* POST_HOOK of a placeholder: "ns/name/uid"; NULL or "" = none */
+	usec_t timeout; /* a span, how long the caller waits; 0 = it does not say */
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;
 };

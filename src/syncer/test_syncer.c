@@ -399,12 +399,12 @@ static void test_a_prolog_waits_until_its_node_is_locked(void **state)
 	assert_int_equal(status, 0);
 	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "normal");
 	assert_string_equal(note(LOCK_EPOCH_ANNOTATION), "1");
-	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_TRUE);
 	lock("pending");
 	assert_int_equal(status, 0);
 	lock("locked");
 	assert_int_equal(status, 200);
 	assert_string_equal(reply_text, "{\"lock\":\"locked\"}");
+	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_TRUE);
 	/* the next one finds it so, a stricter one does not */
 	ask(SYNCER_PRE_HOOK, "n1", false);
 	assert_int_equal(status, 200);
@@ -415,6 +415,105 @@ static void test_a_prolog_waits_until_its_node_is_locked(void **state)
 	assert_string_equal(note(LOCK_EPOCH_ANNOTATION), "2");
 	lock("locked_strict");
 	assert_int_equal(status, 200);
+}
+
+static void test_nobody_writes_the_pod_while_it_is_being_locked(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	world_run(&w, A_WHILE);
+	before = w.n_kube;
+	node->state = NODE_ALLOCATED;
+	ask(SYNCER_PRE_HOOK, "n1", false);
+	assert_int_equal(w.n_kube, before + 1); /* the request, and nothing that the operator would stumble over */
+	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_FALSE);
+	/* but not for ever: something may be in the way */
+	world_run(&w, 5 * USEC_SEC);
+	assert_int_equal(status, 0);
+	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_TRUE);
+	assert_string_equal(note(LOCK_EPOCH_ANNOTATION), "1");
+	lock("locked");
+	assert_int_equal(status, 200);
+}
+
+static void test_a_prolog_that_says_how_long_it_waits_is_answered_before(void **state)
+{
+	(void)state;
+	world_note(&w, pod, ANNOTATION_LOCK_BLOCKED_BY, "Pod a/b is in the way");
+	status = 0;
+	syncer_hook(w.syncer, &(struct syncer_ask) {
+	                              .hook = SYNCER_PRE_HOOK, .node = "n1", .timeout = 5 * USEC_SEC, .reply = reply });
+	world_run(&w, 4 * USEC_SEC);
+	assert_int_equal(status, 0);
+	world_run(&w, USEC_SEC + 10 * USEC_MSEC);
+	assert_int_equal(status, 504);
+	assert_non_null(strstr(reply_text, "Pod a/b is in the way"));
+}
+
+static void hold(usec_t timeout)
+{
+	status = 0;
+	syncer_hook(w.syncer, &(struct syncer_ask) { .hook = SYNCER_POST_HOOK,
+	                                             .node = "n1",
+	                                             .pod = "ns/p/uid-12345: started",
+	                                             .timeout = timeout,
+	                                             .reply = reply });
+	world_run(&w, 3 * USEC_SEC);
+}
+
+static void test_an_epilog_of_a_placeholder_is_held_until_its_pod_has_left(void **state)
+{
+	(void)state;
+	w.single.there = true;
+	w.single.node = "kube-n1";
+	hold(0);
+	assert_int_equal(status, 0);
+	w.single.away = true; /* who does not answer has not said that it is gone */
+	world_run(&w, 3 * USEC_SEC);
+	assert_int_equal(status, 0);
+	w.single.away = false;
+	w.single.there = false;
+	world_run(&w, 2 * USEC_SEC);
+	assert_int_equal(status, 200);
+	/* nothing to wait for: over, or elsewhere */
+	w.single.there = w.single.over = true;
+	hold(0);
+	assert_int_equal(status, 200);
+	w.single.over = false;
+	w.single.node = NULL;
+	hold(0);
+	assert_int_equal(status, 200);
+	w.single.node = "kube-n1";
+	hold(5 * USEC_SEC);
+	assert_int_equal(status, 0);
+	world_run(&w, 3 * USEC_SEC);
+	assert_int_equal(status, 504);
+	assert_non_null(strstr(reply_text, "ns/p/uid-12345"));
+	hold(0);
+	syncer_leading(w.syncer, false);
+	assert_int_equal(status, 503);
+	world_run(&w, USEC_SEC);
+}
+
+static void test_a_node_is_unlocked_soon_after_its_epilog_told(void **state)
+{
+	usec_t begin;
+
+	(void)state;
+	w.options.poll_min = 10 * USEC_SEC; /* as on a large cluster, where reading takes long */
+	world_restart(&w);
+	world_run(&w, USEC_SEC);
+	node->state = NODE_ALLOCATED;
+	ask(SYNCER_PRE_HOOK, "n1", false);
+	lock("locked");
+	world_run(&w, USEC_MINUTE);
+	ask(SYNCER_POST_HOOK, "n1", false);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "normal"); /* the epilog runs: still completing */
+	node->state = NODE_IDLE;
+	for (begin = w.mono; *note(LOCK_REQUEST_ANNOTATION) && w.mono < begin + USEC_MINUTE;)
+		world_run(&w, 100 * USEC_MSEC);
+	assert_true(w.mono - begin < 4 * USEC_SEC);
 }
 
 static void test_a_lock_of_before_is_not_taken_for_the_new_one(void **state)
@@ -495,7 +594,7 @@ static void test_prologs_that_cannot_be_served_are_told_why(void **state)
 	assert_int_equal(status, 404);
 	ask(SYNCER_PRE_HOOK, "n1", false);
 	assert_int_equal(status, 0);
-	world_run(&w, USEC_MINUTE);
+	world_run(&w, 2 * USEC_MINUTE);
 	assert_int_equal(status, 504);
 	ask(SYNCER_PRE_HOOK, "n1", false);
 	pod->deleting = true;
@@ -596,7 +695,9 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_pod_without_a_slurm_node_says_so), T(conflicts_are_tried_again_until_they_end),
           T(the_node_tells_of_its_pod), T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words),
           T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
-          T(a_lock_of_before_is_not_taken_for_the_new_one),
+          T(nobody_writes_the_pod_while_it_is_being_locked), T(a_prolog_that_says_how_long_it_waits_is_answered_before),
+          T(an_epilog_of_a_placeholder_is_held_until_its_pod_has_left),
+          T(a_node_is_unlocked_soon_after_its_epilog_told), T(a_lock_of_before_is_not_taken_for_the_new_one),
           T(a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own),
           T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
           T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),

@@ -201,7 +201,21 @@ static void change(struct kube_port *k, const struct kube_change *c, kube_done d
 	a->outcome = KUBE_OK;
 }
 
-static const struct kube_port_ops kube_ops = { .watch = watch, .change = change };
+static void get(struct kube_port *k, const struct kube_ref *ref, kube_got done, void *arg)
+{
+	struct world *w = CONTAINER_OF(k, struct world, kube);
+	struct world_answer *a = answer_later(w);
+
+	assert(ref->kind == KUBE_PODS && str_eq(ref->ns, "ns") && str_eq(ref->name, "p"));
+	w->single.n_asked++;
+	a->kube_got = done;
+	a->arg = arg;
+	a->outcome = w->single.away                                     ? KUBE_RETRY
+	             : w->single.there && str_eq(ref->uid, "uid-12345") ? KUBE_OK
+	                                                                : KUBE_NOT_FOUND;
+}
+
+static const struct kube_port_ops kube_ops = { .watch = watch, .change = change, .get = get };
 
 /* ---- Slurm ---- */
 
@@ -305,7 +319,12 @@ static void give(struct world *w, struct world_answer *a)
 {
 	w->kube_now -= a->kube;
 	w->words_now -= a->words;
-	if (a->kube) {
+	if (a->kube_got) {
+		struct kube_result r = { .outcome = (enum kube_outcome)a->outcome, .message = "" };
+		struct pod pod = { .node_name = w->single.node, .phase = w->single.over ? POD_SUCCEEDED : POD_RUNNING };
+
+		a->kube_got(a->arg, &r, r.outcome == KUBE_OK ? &pod : NULL);
+	} else if (a->kube) {
 		struct kube_result r = { .outcome = (enum kube_outcome)a->outcome,
 			                 .message = "",
 			                 .resource_version = *a->version ? a->version : NULL };

@@ -30,6 +30,7 @@ struct world_node {
 struct world_answer {
 	bool kube, words;
 	kube_done kube_done;
+	kube_got kube_got;
 	slurm_done slurm_done;
 	void *arg;
 	int outcome;
@@ -55,6 +56,12 @@ struct world {
 	unsigned n_kube, n_slurm, n_reads; /* effects that arrived, and lists of nodes */
 	unsigned n_deleted; /* Slurm nodes */
 	bool slurm_away, kube_conflicts;
+	/* the one Pod that is asked for by itself */
+	struct {
+		bool there, over, away; /* away: the API does not answer */
+		const char *node;
+		unsigned n_asked;
+	} single;
 	struct condition node_condition; /* the last written to a Kubernetes Node */
 	char node_condition_of[32];
 	/* before a change reaches Slurm */

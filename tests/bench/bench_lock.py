@@ -3,19 +3,21 @@
 """How long a prolog waits for its node: pre-hook call to answer, with syncer, operator, a real slurmctld and the small Kubernetes; on idle nodes one
 after the other, on a node that is locked already, and on all of them at once. Prints only."""
 
-import concurrent.futures
 import os
 import pathlib
 import re
+import selectors
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-HOLLOW, ONE_BY_ONE, LOCKED = 200, 100, 200
+HOLLOW, ONE_BY_ONE, COUNTED, LOCKED = int(os.environ.get("HOLLOW", "1000")), 100, 5, 200
 
 
 def metrics(url, name):
@@ -36,9 +38,35 @@ def show(what, spans):
     print(f"{what}: p50 {at[0]:.1f} ms, p99 {at[1]:.1f} ms ({len(spans)} calls)", flush=True)
 
 
+def ask_all(url, token, nodes):
+    """Asks for all of them at once, with as little work as it takes: this process shares the machine with those it measures."""
+    at = urllib.parse.urlparse(url)
+    ready, open_ = selectors.DefaultSelector(), {}
+    begin = time.monotonic()
+    for node in nodes:
+        s = socket.create_connection((at.hostname, at.port))
+        s.sendall(
+            f"POST /v1/nodes/{node}/pre-hook?timeoutMs=100000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 11\r\n\r\n".encode()
+            + b'{"jobId":1}'
+        )
+        open_[s] = time.monotonic()
+        ready.register(s, selectors.EVENT_READ)
+    spans, failed = [], []
+    while open_ and time.monotonic() < begin + 110:
+        for key, _ in ready.select(1):
+            head = key.fileobj.recv(4096).decode()
+            spans.append(time.monotonic() - open_.pop(key.fileobj))
+            if not head.startswith("HTTP/1.1 200"):
+                failed.append(head.splitlines()[0])
+            ready.unregister(key.fileobj)
+            key.fileobj.close()
+    return time.monotonic() - begin, spans, failed + ["no answer"] * len(open_)
+
+
 def measure(directory):
     subprocess.run(
-        [TOP / "dev/up", "--parts", "syncer,operator", "--nodes", "1", "--hollow-nodes", str(HOLLOW), "--dir", directory],
+        [TOP / "dev/up", "--parts", "syncer,operator", "--nodes", "1", "--hollow-nodes", str(HOLLOW), "--dir", directory,
+         "--conf", "Prolog=/bin/true", "--conf", "Epilog=/bin/true"],
         check=True, capture_output=True,
     )  # fmt: skip
     exports = dict(re.findall(r"^export ([A-Z_]+)='?([^'\n]*)'?$", (directory / "env").read_text(), re.M))
@@ -84,6 +112,18 @@ def measure(directory):
         time.sleep(3)
     show("idle node, nothing to evict", [ask(f"hn{i + 1}") for i in range(ONE_BY_ONE)])
     unlocked()
+
+    def effects():  # answered so far
+        return sum(metrics(exports[f"SUNK_{part}_METRICS"], "sunk_kube_effects_total") for part in ("OPERATOR", "SYNCER"))
+
+    counts = []
+    for i in range(COUNTED):
+        begin = effects()
+        ask(f"hn{i + 1}")
+        counts.append(effects() - begin)
+        unlocked()
+        time.sleep(1)
+    print(f"  API writes until the answer (and what was quick enough to follow): {sorted(int(c) for c in counts)}")
     job = subprocess.run(
         ["sbatch", "--parsable", "-o", "/dev/null", "-D", "/", "-w", "n1", "--wrap", "sleep 600"], env=env, check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -96,18 +136,26 @@ def measure(directory):
     print(f"  writes by the operator meanwhile: {writes() - before:.0f}")
     subprocess.run(["scancel", job], env=env, check=True)
     unlocked()
-    before, used = writes(), {part: usage(directory, part)[0] for part in ("syncer", "operator", "kube")}
-    begin = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(HOLLOW) as pool:
-        spans = list(pool.map(ask, [f"hn{i + 1}" for i in range(HOLLOW)]))
-    whole = time.monotonic() - begin
-    show(f"{HOLLOW} nodes at once", spans)
-    print(f"  all locked after {whole:.2f} s; asked again {len(again)} times {again[:1]}")
-    unlocked()
-    print(f"  writes by the operator per node, until it was unlocked again: {(writes() - before) / HOLLOW:.1f}")
-    for part, cpu in used.items():
-        now, rss = usage(directory, part)
-        print(f"  {part}: {now - cpu:.2f} s of CPU, {rss:.0f} MiB")
+    parts = ("syncer", "operator", "kube")
+    for busy in (False, True):
+        if busy:  # as when they are a job's: nobody unlocks them meanwhile
+            subprocess.run(
+                ["salloc", "-Q", "-p", "hollow", "-N", str(HOLLOW), "--no-shell"], env=env, check=True, capture_output=True, text=True, timeout=60
+            )
+            settled = -1
+            while settled != writes():
+                settled = writes()
+                time.sleep(3)
+        before, used = writes(), {part: usage(directory, part)[0] for part in parts}
+        whole, spans, failed = ask_all(url, token, [f"hn{i + 1}" for i in range(HOLLOW)])
+        show(f"{HOLLOW} nodes at once, {'which a job has' if busy else 'unlocked as soon as they may'}", spans)
+        print(f"  all locked after {whole:.2f} s; failed {len(failed)} {failed[:1]}")
+        for part, cpu in used.items():
+            now, rss = usage(directory, part)
+            print(f"  {part}: {now - cpu:.2f} s of CPU, {rss:.0f} MiB")
+        if not busy:
+            unlocked()
+        print(f"  writes by the operator per node{'' if busy else ', until it was unlocked again'}: {(writes() - before) / HOLLOW:.1f}")
 
 
 def main():
