@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "policy/placeholder.h"
 #include "syncer/inside.h"
@@ -78,6 +79,8 @@ static void looked(void *arg, const struct kube_result *r, const void *object)
 		answer(h, 200, "{}");
 		return;
 	}
+	if (r->outcome == KUBE_FORBIDDEN && !h->pause)
+		log_error("an epilog waits in vain: %s", r->message);
 	h->pause = MIN_OF(MAX_OF(2 * h->pause, LOOK_FIRST), LOOK_MAX);
 	h->look_at = usec_add(now, MAX_OF(h->pause, r->retry_after));
 	sync_wake(h->s);
