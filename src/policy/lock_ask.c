@@ -28,7 +28,7 @@ struct lock_ask_decision lock_ask_decide(const struct lock_ask_view *v)
 	if (v->asked && !(own && v->pod.request >= v->asked)) {
 		d.act = LOCK_ASK_REQUEST;
 		d.level = MAX_OF(v->pod.request, v->asked);
-		d.epoch = v->pod.epoch + 1;
+		d.epoch = (v->pod.epoch ? v->pod.epoch : v->first_epoch) + 1;
 	} else if (!v->asked && v->may_clear && v->pod.request)
 		d.act = LOCK_ASK_WITHDRAW;
 	return d;

@@ -17,6 +17,7 @@ struct case_row {
 	enum lock_level level;
 	uint64_t then; /* epoch */
 	enum lock_level holds;
+	uint64_t first;
 };
 
 static void check(const struct case_row *cases, size_t n)
@@ -29,6 +30,7 @@ static void check(const struct case_row *cases, size_t n)
 			                            .state_for = c->state_for },
 			                   .asked = c->asked,
 			                   .own_epoch = c->own,
+			                   .first_epoch = c->first,
 			                   .may_clear = c->may_clear };
 		struct lock_ask_decision d = lock_ask_decide(&v);
 
@@ -46,8 +48,10 @@ static void test_a_prolog_makes_a_request_of_its_own(void **state)
 {
 	static const struct case_row cases[] = {
 		{ "the first ever", .asked = NORMAL, .act = LOCK_ASK_REQUEST, .level = NORMAL, .then = 1 },
-		{ "after an earlier one", .epoch = 7, .asked = STRICT, .act = LOCK_ASK_REQUEST, .level = STRICT,
-		  .then = 8 },
+		{ "the first of a Pod that counts from elsewhere", .asked = NORMAL, .first = 70,
+		  .act = LOCK_ASK_REQUEST, .level = NORMAL, .then = 71 },
+		{ "after an earlier one", .epoch = 7, .first = 70, .asked = STRICT, .act = LOCK_ASK_REQUEST,
+		  .level = STRICT, .then = 8 },
 		{ "over one of an earlier syncer", NORMAL, 7, LOCK_LOCKED, 7, NORMAL, .act = LOCK_ASK_REQUEST,
 		  .level = NORMAL, .then = 8 },
 		{ "a stricter one", NORMAL, 7, LOCK_LOCKED, 7, STRICT, 7, .act = LOCK_ASK_REQUEST, .level = STRICT,

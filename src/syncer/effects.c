@@ -19,6 +19,7 @@
 #define RETRY_BASE (200 * USEC_MSEC)
 #define RETRY_MAX (30 * USEC_SEC)
 #define LOCK_NOTES_MAX 2
+#define EPOCH_SHIFT 24 /* leaves 40 bits: enough to differ, few enough to read */
 
 struct effect {
 	struct syncer *s;
@@ -377,7 +378,8 @@ static bool is_settling(struct sync_entry *e, usec_t now)
 static struct lock_ask_decision view_lock(struct syncer *s, struct sync_entry *e, const struct pod *pod)
 {
 	struct lock_ask_view v = { .asked = sync_hooks_level(e),
-		                   .own_epoch = e->epoch_term == s->term ? e->own_epoch : 0 };
+		                   .own_epoch = e->epoch_term == s->term ? e->own_epoch : 0,
+		                   .first_epoch = sync_hash(pod->meta.uid) >> EPOCH_SHIFT };
 	bool busy = e->node && snode_is_running(e->node);
 
 	lock_read(&pod->meta, &v.pod);
