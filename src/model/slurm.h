@@ -197,6 +197,7 @@ struct node_change {
 	const char *reason, *extra, *comment, *features;
 	bool expect; /* check what follows */
 	bool expect_drained; /* the DRAIN flag; without it the three below do not matter */
+	bool expect_answers; /* slurmd responds: else jobs would land on a node that cannot start them */
 	bool expect_or_down; /* a node that is down is fine too; all else is checked as ever */
 	uint32_t expect_reason_uid;
 	const char *expect_reason;

@@ -130,5 +130,6 @@ struct node_change drain_change(const struct drain_decision *d, const struct sno
 	struct node_change c = { .what = bits[d->act], .reason = d->act == DRAIN_LIFT ? NULL : d->reason };
 
 	drain_expect(&c, n);
+	c.expect_answers = d->act == DRAIN_LIFT;
 	return c;
 }

@@ -219,6 +219,8 @@ static const char *unexpected(const struct node_change *c, const struct snode *n
 	if (drained && (!str_eq(n->reason, c->expect_reason) || n->reason_uid != c->expect_reason_uid ||
 	                n->reason_set != c->expect_reason_set))
 		return "the drain is another one now";
+	if (c->expect_answers && n->flags & NODEF_NO_RESPOND)
+		return "slurmd does not answer";
 	return NULL;
 }
 

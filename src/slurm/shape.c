@@ -186,6 +186,7 @@ static const struct field node_change_fields[] = {
 	F(node_change, features),
 	F(node_change, expect),
 	F(node_change, expect_drained),
+	F(node_change, expect_answers),
 	F(node_change, expect_or_down),
 	F(node_change, expect_reason_uid),
 	F(node_change, expect_reason),

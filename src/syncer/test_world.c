@@ -234,6 +234,8 @@ static int change_node(struct world *w, const char *name, const struct node_chan
 		return SLURM_CONFLICT;
 	if (c->expect && (n->state == NODE_DOWN || !(n->flags & NODEF_DRAIN) == c->expect_drained))
 		return SLURM_CONFLICT;
+	if (c->expect_answers && n->flags & NODEF_NO_RESPOND)
+		return SLURM_CONFLICT;
 	if (c->expect && c->expect_drained &&
 	    (!str_eq(n->reason, c->expect_reason) || n->reason_set != c->expect_reason_set))
 		return SLURM_CONFLICT;

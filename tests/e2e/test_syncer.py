@@ -32,9 +32,9 @@ def wait_for(check, deadline=30):
 class World:
     """A cluster with a syncer."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, *options):
         self.dir = directory
-        subprocess.run([DEV / "up", "--no-sunk", "--nodes", "4", "--dir", directory], check=True, capture_output=True, timeout=180)
+        subprocess.run([DEV / "up", "--no-sunk", "--nodes", "4", "--dir", directory, *options], check=True, capture_output=True, timeout=180)
         env = (directory / "env").read_text()
         self.env = dict(os.environ, **dict(re.findall(r"export (KUBECONFIG|SLURM_CONF)='([^']*)'", env)))
         own = directory / "accounts/syncer.kubeconfig"  # a real control plane knows the syncer as a service account
@@ -43,7 +43,7 @@ class World:
         self.syncer = None
         self.start()
 
-    def start(self, *flags):
+    def start(self, *flags, ready=True):
         listening = self.dir / "syncer.urls"
         listening.unlink(missing_ok=True)
         log = open(self.dir / "log" / "syncer.log", "ab")
@@ -55,7 +55,7 @@ class World:
         log.close()
         wait_for(lambda: listening.exists() and "syncer-hook" in listening.read_text())
         self.urls = dict(re.findall(r"^(\S+) (http\S+)$", listening.read_text(), re.M))
-        wait_for(lambda: self.get(self.urls["http"] + "/readyz")[0] == 200)
+        wait_for(lambda: not ready or self.get(self.urls["http"] + "/readyz")[0] == 200)
 
     def stop(self):
         self.syncer.terminate()
@@ -67,8 +67,8 @@ class World:
             self.syncer.wait()
         subprocess.run([DEV / "down", "--dir", self.dir], capture_output=True, timeout=120, check=False)
 
-    def sh(self, *command, check=True):
-        got = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=60, check=False)
+    def sh(self, *command, check=True, stdin=None):
+        got = subprocess.run(command, env=self.env, input=stdin, capture_output=True, text=True, errors="replace", timeout=60, check=False)
         assert not check or got.returncode == 0, f"{command}: {got.stdout}{got.stderr}"
         return got.stdout
 
@@ -111,9 +111,12 @@ class World:
     def condition(self, name, kind):
         return next((c for c in self.pod(name)["status"].get("conditions", []) if c["type"] == kind), {})
 
-    def annotate(self, name, **notes):
+    def annotations(self, name):
+        return self.pod(name)["metadata"].get("annotations", {})
+
+    def annotate(self, name, check=True, **notes):
         pairs = [f"{PREFIX}{k.replace('_', '-')}" + ("-" if v is None else f"={v}") for k, v in notes.items()]
-        self.sh("kubectl", "annotate", "--overwrite", "pod", "-n", "slurm", name, *pairs)
+        self.sh("kubectl", "annotate", "--overwrite", "pod", "-n", "slurm", name, *pairs, check=check)
 
 
 @pytest.fixture(name="world", scope="module")
