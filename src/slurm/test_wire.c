@@ -151,8 +151,7 @@ static void test_changes_and_the_rest_of_a_request_come_through(void **state)
 	assert_int_equal(out->job_change->time_limit_min, 5);
 	assert_string_equal(out->node_change->reason, "k8s: cordon");
 	assert_string_equal(out->node_change->features, "a,b");
-	assert_true(out->node_change->expect && out->node_change->expect_drained &&
-	            out->node_change->expect_answers);
+	assert_true(out->node_change->expect && out->node_change->expect_drained && out->node_change->expect_answers);
 	assert_int_equal(out->node_change->expect_reason_uid, 12);
 	assert_string_equal(out->node_change->expect_reason, "k8s: before");
 	assert_int_equal(out->node_change->expect_reason_set, 77);

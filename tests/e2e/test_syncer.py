@@ -40,6 +40,7 @@ class World:
         own = directory / "accounts/syncer.kubeconfig"  # a real control plane knows the syncer as a service account
         self.config = own if own.exists() else self.env["KUBECONFIG"]
         (directory / "token").write_text(TOKEN + "\n")
+        self.sh("kubectl", "apply", "-f", str(TOP / "charts/sunk/crds"))  # it looks at NodeSlices, too
         self.syncer = None
         self.start()
 
@@ -287,14 +288,66 @@ def slurm_says(world):
         name = re.search(r"NodeName=(\S+)", text)
         if not name:
             continue
-        want["slurm_node_mem_total"][(name[1],)] = float(re.search(r"RealMemory=(\d+)", text)[1])
-        want["slurm_node_mem_alloc"][(name[1],)] = float(re.search(r"AllocMem=(\d+)", text)[1])
-        want["slurm_node_gpu_total"][(name[1],)] = float(re.search(r"Gres=gpu:(?:\w+:)?(\d+)", text)[1])
-        want["slurm_node_gpu_alloc"][(name[1],)] = float(re.search(r"GresUsed=gpu:(?:[a-z]\w*:)?(\d+)", text)[1])
-    for line in world.sh("squeue", "-h", "-a", "-t", "running", "-o", "%A|%N|%C|%P|%u").splitlines():
-        job, node, cpus, partition, user = line.split("|")
+        gpus, used = (float(re.search(rf"{key}=gpu:(?:[a-z]\w*:)?(\d+)", text)[1]) for key in ("Gres", "GresUsed"))
+        off = seen[name[1]] in ("drained", "draining", "down")  # nothing is to be had there
+        amounts = {"mem_total": float(re.search(r"RealMemory=(\d+)", text)[1]), "mem_alloc": float(re.search(r"AllocMem=(\d+)", text)[1]),
+                   "gpu_total": gpus, "gpu_alloc": used, "gpu_idle": 0 if off else gpus - used}
+        for what, value in amounts.items():
+            want[f"slurm_node_{what}"][(name[1],)] = value
+            for partition in re.search(r"Partitions=(\S+)", text)[1].split(","):
+                by = want[f"slurm_partition_{what}"]
+                by[(partition,)] = by.get((partition,), 0) + value
+    want["slurm_nodes_not_responding"][()] = sum("NOT_RESPONDING" in line for line in world.sh("scontrol", "-o", "show", "node").splitlines())
+    for line in world.sh("squeue", "-h", "-a", "-t", "all", "-O", "JobID:|,JobArrayID:|,StateCompact:|,State:|,Partition:|,Account:|,UserName:|,Name:300").splitlines():
+        job, array, _, state, partition, account, user, name = (w.strip() for w in line.split("|", 7))
+        tasks = re.search(r"_\[([\d,-]+)", array)  # those that wait together are one
+        n = sum(int(b or a) - int(a) + 1 for a, b in re.findall(r"(\d+)(?:-(\d+))?", tasks[1])) if tasks else 1
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        want["slurm_job_state"][(partition, "" if account == "(null)" else account, user, job, escaped, state.lower())] = n
+    for line in world.sh("squeue", "-h", "-a", "-t", "running", "-o", "%A|%N|%C|%P|%u|%M|%b").splitlines():
+        job, node, cpus, partition, user, _, gres = line.split("|")
         want["slurm_job_cpus_allocated"][(partition, "", user, job, node)] = float(cpus)
+        asked = re.search(r"gpu:(\d+)", gres)
+        if asked:
+            want["slurm_job_gpus_allocated"][(partition, "", user, job, node)] = float(asked[1])
     return want
+
+
+SDIAG = {  # what sdiag calls it, and how much of ours it is
+    "slurm_scheduler_backfill_cycle_last_seconds": (r"Backfilling stats.*?\tLast cycle:\s*(\d+)", 1e-6),
+    "slurm_scheduler_backfill_cycle_mean_seconds": (r"Backfilling stats.*?\tMean cycle:\s*(\d+)", 1e-6),
+    "slurm_scheduler_backfill_depth_mean": (r"\tDepth Mean:\s*(\d+)", 1),
+    "slurm_scheduler_backfilled_jobs_total": (r"Total backfilled jobs \(since last slurm start\):\s*(\d+)", 1),
+    "slurm_scheduler_backfilled_jobs_cycle_total": (r"Total backfilled jobs \(since last stats cycle start\):\s*(\d+)", 1),
+    "slurm_scheduler_backfilled_jobs_heterogeneous_total": (r"Total backfilled heterogeneous job components:\s*(\d+)", 1),
+    "slurm_scheduler_cycle_last_seconds": (r"Main schedule statistics.*?\tLast cycle:\s*(\d+)", 1e-6),
+    "slurm_scheduler_cycle_mean_seconds": (r"Main schedule statistics.*?\tMean cycle:\s*(\d+)", 1e-6),
+    "slurm_scheduler_cycles_per_minute": (r"\tCycles per minute:\s*(\d+)", 1),
+    "slurm_scheduler_cycle_mean_depth": (r"\tMean depth cycle:\s*(\d+)", 1),
+    "slurm_scheduler_queue": (r"Main schedule statistics.*?\tLast queue length:\s*(\d+)", 1),
+    "slurm_scheduler_dbd_queue": (r"DBD Agent queue size:\s*(\d+)", 1),
+    "slurm_scheduler_threads": (r"Server thread count:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_submitted": (r"Jobs submitted:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_started": (r"Jobs started:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_completed": (r"Jobs completed:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_failed": (r"Jobs failed:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_cancelled": (r"Jobs canceled:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_pending": (r"Jobs pending:\s*(\d+)", 1),
+    "slurm_scheduler_jobs_running": (r"Jobs running:\s*(\d+)", 1),
+}
+ELSEWHERE = {"slurm_job_uptime_seconds", "slurm_controller_rpc_count", "slurm_controller_rpc_mean_duration_seconds"}  # they move: see below
+
+
+def sdiag_says(world, got):
+    """What differs from sdiag, each on its own: they change at times of their own."""
+    text = world.sh("sdiag")
+    differ = []
+    for name, (pattern, unit) in SDIAG.items():
+        found = re.search(pattern, text, re.S)
+        value = float(found[1]) * unit if found else 0  # sdiag leaves out what never was
+        if abs(got[name].get((), -1) - value) > 1e-9:
+            differ.append((name, value, got[name].get(())))
+    return differ
 
 
 def test_metrics_are_what_slurms_own_tools_say(world):
@@ -329,13 +382,26 @@ def test_metrics_are_what_slurms_own_tools_say(world):
     assert got["slurm_partition_gpu_alloc"][("main",)] == 2 + 8 and got["slurm_partition_gpu_idle"][("main",)] == 6 + 8
     assert any(k[4] == 'a \\"name\\" with\\\\things' and k[5] == "running" for k in got["slurm_job_state"])
     assert [v for k, v in got["slurm_job_state"].items() if k[5] == "pending" and v > 1] == [7]  # tasks that wait together
+    still = set(SDIAG)  # each of them agrees at some time: those that move do so between two looks
+
+    def sdiag_agrees():
+        differ = sdiag_says(world, world.metrics())
+        still.intersection_update(name for name, _, _ in differ)
+        return not still
+
+    try:
+        wait_for(sdiag_agrees, 60)
+    except AssertionError:
+        raise AssertionError(f"sdiag says otherwise: {[d for d in sdiag_says(world, world.metrics()) if d[0] in still]}") from None
+    table = re.findall(r"^\| `(slurm_\w+)` \|", (TOP / "docs/metrics.md").read_text(), re.M)
+    assert len(table) == 70 and set(table) - set(slurm_says(world)) - set(SDIAG) == ELSEWHERE  # nothing of it was left out
+    got = world.metrics()
     sdiag = world.sh("sdiag")
-    for name in ("submitted", "started", "completed", "failed"):
-        assert got[f"slurm_scheduler_jobs_{name}"][()] == float(re.search(rf"Jobs {name}:\s*(\d+)", sdiag)[1])
-    assert got["slurm_scheduler_jobs_cancelled"][()] == float(re.search(r"Jobs canceled:\s*(\d+)", sdiag)[1])
-    counts = dict(re.findall(r"^\t(\w+)\s*\( *\d+\) count:(\d+)", sdiag, re.M))
-    assert got["slurm_controller_rpc_count"] and all(v <= float(counts[k[0]]) for k, v in got["slurm_controller_rpc_count"].items() if k[0] in counts)
+    counts = {k: (float(n), float(ave)) for k, n, ave in re.findall(r"^\t(\w+)\s*\( *\d+\) count:(\d+)\s+ave_time:(\d+)", sdiag, re.M)}
     assert sum(k[0] in counts for k in got["slurm_controller_rpc_count"]) >= 5
+    assert all(v <= counts[k[0]][0] for k, v in got["slurm_controller_rpc_count"].items() if k[0] in counts)
+    means = {k[0]: v for k, v in got["slurm_controller_rpc_mean_duration_seconds"].items()}
+    assert any(abs(means[k] * 1e6 - ave) <= max(5, ave * 0.2) for k, (_, ave) in counts.items() if k in means)
     uptime = [v for k, v in got["slurm_job_uptime_seconds"].items() if k[3] == first]
     assert len(uptime) == 1 and 0 <= uptime[0] < 300
     world.sh("scancel", "-u", "root")
