@@ -30,6 +30,7 @@ real_certificates() {
 		openssl genrsa -out accounts.key 2048
 		openssl rand -hex 32 >token
 		printf '%s,admin,admin,system:masters\n' "$(cat token)" >tokens.csv
+		chmod 644 ca.crt
 	) >"$dir/log/certificates.log" 2>&1
 }
 

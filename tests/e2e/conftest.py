@@ -8,6 +8,7 @@ import re
 import time
 
 import lite_server
+import load as loads
 import pytest
 from world import REAL, Space, World
 
@@ -87,3 +88,15 @@ def space(world, worlds, request):
     s = Space(world, f"{name}-{world.spaces}")
     yield s
     s.clean()
+
+
+@pytest.fixture
+def load(world, space):
+    """Pods and jobs that come and go, beside a node that somebody else drained."""
+    print(f"SUNK_SEED={loads.SEED}")
+    [(name, reason)] = loads.FOREIGN.items()
+    world.scontrol("update", f"nodename={name}", "state=drain", f"reason={reason}")
+    made = loads.Load(space, loads.SEED)
+    yield made
+    made.stop()
+    world.resume(name)

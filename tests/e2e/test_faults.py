@@ -1,51 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts are killed at random moments under load, with everything in its place. Each test ends with "nothing lost" (checker.py)."""
+"""Parts of the control plane and of Slurm are killed under load, with everything in its place. Each test ends with "nothing lost"
+(checker.py). test_faults_kill.py does that to our own daemons."""
 
 import json
 import os
-import random
 import signal
 import time
 import urllib.request
 
 import pytest
-from checker import nothing_lost
-from load import Load
+from checker import disagreements
+from load import FOREIGN, OPTIONS, PARTS, grows, settle
 from world import REAL
 
-LEASE = "--lease-duration=2s --renew-deadline=1500ms --retry-period=300ms"
-WORLD = {
-    "options": ("--parts", "scheduler,syncer,operator", "--cpus", "16", "--conf", "MinJobAge=300", "--conf", "MessageTimeout=10", "--scheduler-flags", LEASE),
-    "nodes": 4,
-}
-FOREIGN = {"n4": "broken fan: leave it alone"}
-PARTS = ("scheduler", "syncer", "operator")
-SEED = int(os.environ.get("SUNK_SEED", random.randrange(1 << 30)))
-ROUNDS = int(os.environ.get("SUNK_KILL_ROUNDS", 50))
-
+WORLD = {"options": OPTIONS, "nodes": 4}
 pytestmark = pytest.mark.skipif(not REAL, reason="on a real control plane only")
-
-
-@pytest.fixture
-def load(world, space):
-    print(f"SUNK_SEED={SEED}")
-    world.scontrol("update", "nodename=n4", "state=drain", f"reason={FOREIGN['n4']}")
-    made = Load(space, SEED)
-    yield made
-    made.stop()
-    world.resume("n4")
-
-
-def settle(world, load):
-    load.stop()
-    load.all_succeed()
-    nothing_lost(world, FOREIGN)
-
-
-def grows(load, by=4, deadline=60):
-    """The load goes on: so many Pods more are over."""
-    had = len(load.pods)
-    load.world.until("the load goes on", lambda: len(load.pods) >= had + by, deadline)
 
 
 def ready(world):
@@ -56,18 +25,6 @@ def ready(world):
             return False
 
     world.until("the API server is ready", is_ready, 60)
-
-
-def test_daemons_killed_at_any_moment(world, load):
-    dice = random.Random(SEED)
-    for _ in range(ROUNDS):
-        for part in dice.sample(PARTS, 3):
-            time.sleep(dice.uniform(0, 0.4))
-            world.kill_part(part)
-            world.start_part(part)
-        time.sleep(dice.uniform(0, 2.5))
-    grows(load)
-    settle(world, load)
 
 
 @pytest.mark.parametrize("part", ["kube-apiserver", "etcd"])
@@ -126,3 +83,25 @@ def test_a_minute_without_slurmctld(world, load):
     world.until("slurmctld answers", world.slurm_answers, 60)
     grows(load)
     settle(world, load)
+
+
+def test_the_checker_sees_what_is_lost(world, load):
+    """Whoever would put it right is asleep."""
+    grows(load)
+    settle(world, load)
+    pod, spare = load.space.pod("victim").running(), load.space.pod("spare").running()
+    pids = [world.pid(part) for part in PARTS]
+    for pid in pids:
+        world.halt(pid)
+    try:
+        pod.delete(0)
+        world.until("the Pod is gone", pod.gone)
+        spare.annotate(job_id="4711")
+        world.scontrol("update", "nodename=n4", "state=drain", "reason=mine")
+        world.call("PATCH", f"/api/v1/nodes/{spare.node()}", {"spec": {"taints": None}}, "application/merge-patch+json")
+        found = "\n".join(disagreements(world, FOREIGN))
+        for said in ("live for a Pod that does not", "says job 4711", "n4 was drained with 'broken fan", "tainted is False"):
+            assert said in found, found
+    finally:
+        for pid in pids:
+            world.go_on(pid)

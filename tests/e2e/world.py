@@ -279,9 +279,10 @@ def started(pid):
 
 
 def alive(pid):
+    """A dead one whose threads are still on their way out holds its ports."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-            return f.read().rpartition(")")[2].split()[0] != "Z"
+            return f.read().rpartition(")")[2].split()[0] != "Z" or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
 
