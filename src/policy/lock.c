@@ -126,6 +126,13 @@ static struct lock_decision decide_unlock(const struct lock_view *v)
 	return take(LOCK_REST, LOCK_FALSE, LOCK_FALSE, 0);
 }
 
+/* A NodeSet Pod that was made again counts from 1 again: what the Node says for that number may be of the Pod before, and gone by now. A Node
+ * is locked for a number only after its Pod said so. */
+static bool is_of_another_pod(const struct lock_view *v)
+{
+	return is_locked(v->node.state) && !is_locked(v->pod.state) && v->pod.state_for != v->pod.epoch;
+}
+
 struct lock_decision lock_decide(const struct lock_view *v)
 {
 	enum lock_state want = v->pod.request == LEVEL_STRICT ? LOCK_LOCKED_STRICT : LOCK_LOCKED;
@@ -134,7 +141,7 @@ struct lock_decision lock_decide(const struct lock_view *v)
 	if (!v->pod_there || v->pod.request == LEVEL_NONE)
 		return decide_unlock(v);
 	/* The Node first, for every new epoch: also when the taint is there, for an unlock of an older leader may be on its way. */
-	if (!v->node.taint || v->node.state_for != v->pod.epoch) {
+	if (!v->node.taint || v->node.state_for != v->pod.epoch || is_of_another_pod(v)) {
 		/* Locked it stays only as long as the Pod was never told otherwise: what the Node says may have been
 		 * written by an old view of the Pod. */
 		upgrade = v->node.taint && is_locked(v->node.state) && is_locked(v->pod.state);

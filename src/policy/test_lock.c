@@ -69,6 +69,8 @@ static const struct {
 	/* unlock never races a new prolog */
 	{ "asked anew before the taint was off: the Node is written all the same, and everything looked at again",
 	  { { ASKS(LEVEL_NORMAL, 2) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_TAINT, LOCK_FALSE, LOCK_PENDING },
+	{ "the number is that of an earlier Pod: the Node is written again, and everything looked at",
+	  { { ASKS(LEVEL_NORMAL, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_TAINT, LOCK_FALSE, LOCK_PENDING },
 	{ "asked anew before the Pod's state was off",
 	  { { ASKS(LEVEL_NORMAL, 2), SAYS(LOCK_LOCKED, 1) }, { SAYS(LOCK_LOCKED, 1), .taint = true }, true, true, 0 }, LOCK_TAINT, LOCK_LOCKED,
 	  LOCK_LOCKED },

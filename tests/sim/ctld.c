@@ -342,7 +342,6 @@ void job_suspend(struct world *w, struct sjob *j)
 		return;
 	say(w, "job %u is suspended", j->id);
 	j->state = JOB_SUSPENDED;
-	j->was_suspended = true;
 	disturb(w, j, false);
 	if (j->script)
 		j->script->frozen = true;
@@ -468,7 +467,6 @@ static void job_start(struct world *w, struct sjob *j, unsigned i)
 	j->node = (int)i;
 	j->started = w->now;
 	j->in_prolog = true;
-	j->was_suspended = false;
 	j->run++;
 	say(w, "job %u (%s) starts on n%u", j->id, j->name, i);
 	if (w->whole)

@@ -18,14 +18,13 @@
 #define IDLE_LOCKED_MAX (2 * USEC_MINUTE) /* a request may be under way for one */
 #define UNLIKE_MAX (3 * USEC_MINUTE)
 
-/* One that runs there, as far as Slurm can know. Not one that was suspended: Slurm calls its node idle meanwhile, which takes the lock
- * away, and resuming runs no prolog. That is open. */
+/* One that runs there, as far as Slurm can know. */
 static const struct sjob *runs_on(const struct world *w, unsigned node)
 {
 	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
 		const struct sjob *j = w->ctld.jobs[i];
 
-		if (j->procs && !j->forgotten && !j->was_suspended && j->node == (int)node && job_on_node(j))
+		if (j->procs && !j->forgotten && j->node == (int)node && job_on_node(j))
 			return j;
 	}
 	return NULL;
@@ -82,6 +81,7 @@ void locks_check_start(struct world *w, const struct sjob *j)
 			broken(w, "placeholder %u starts on n%u beside Pod %s, which Slurm does not account for", j->id,
 			       node, k->pod->meta.name);
 		if (k->containers == CONTAINERS_RUN && k->not_live_since && k->not_live_since < since &&
+		    pod_note(k, ANNOTATION_JOB_ID) && /* who takes it off makes it any Pod */
 		    kube_node_number(w, k->pod->node_name) == j->node)
 			broken(w, "job %u starts on n%u beside Pod %s, which outlived its job", j->id, node,
 			       k->pod->meta.name);
@@ -95,7 +95,7 @@ static bool wanted_by_slurm(const struct world *w, unsigned node)
 	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
 		const struct sjob *j = w->ctld.jobs[i];
 
-		if (j->node == (int)node && !j->forgotten && job_on_node(j))
+		if (j->node == (int)node && !j->forgotten && (job_on_node(j) || j->state == JOB_SUSPENDED))
 			return true;
 	}
 	return false;

@@ -159,7 +159,7 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 {
 	const struct snode_state *n = &w->ctld.nodes[i];
 	uint32_t used = 0;
-	bool completing = false;
+	bool completing = false, memory = false;
 	const char *reason = pack_text(p, *n->reason ? n->reason : NULL), *extra = pack_text(p, n->extra),
 	           *comment = pack_text(p, n->comment), *features = pack_text(p, n->features);
 
@@ -169,16 +169,19 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 				completing = true;
 			else
 				used += w->ctld.jobs[k]->cpus;
+		} else if (w->ctld.jobs[k]->state == JOB_SUSPENDED && w->ctld.jobs[k]->node == (int)i &&
+		           !w->ctld.jobs[k]->forgotten) {
+			memory = true; /* CPUs are given back, memory is not */
 		}
 	if (!to)
 		return;
 	*to = (struct snode) { .name = n->name,
 		               .cpus = n->cpus,
 		               .cpus_alloc = used,
-		               .state = n->down          ? NODE_DOWN
-		                        : used == 0      ? NODE_IDLE
-		                        : used < n->cpus ? NODE_MIXED
-		                                         : NODE_ALLOCATED,
+		               .state = n->down                ? NODE_DOWN
+		                        : used == 0 && !memory ? NODE_IDLE
+		                        : used < n->cpus       ? NODE_MIXED
+		                                               : NODE_ALLOCATED,
 		               .flags = (n->drained ? NODEF_DRAIN : 0u) | (completing ? NODEF_COMPLETING : 0u),
 		               .reason = reason,
 		               .extra = extra,

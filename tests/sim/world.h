@@ -175,7 +175,6 @@ struct sjob {
 	int exit_code;
 	usec_t extra_jobs; /* for how long it was one too many */
 	usec_t orphan;
-	bool was_suspended;
 	bool procs; /* its user's processes are on the node, whatever slurmctld knows */
 	struct { /* sunk-hook prolog */
 		usec_t began, asked;
