@@ -172,7 +172,7 @@ def test_a_node_that_is_deleted_while_a_job_runs_there(world, space):
     world.kubectl("delete", "node", "k4")
     world.until("its Slurm node drains", lambda: world.node_reason("n4") == "k8s: pod pending deletion")
     assert marked(world) == {"n4"}
-    world.until("an event says why", lambda: "n4: its Node is gone" in world.kubectl("get", "events", "-n", "slurm"))
+    assert pods(world)["n4"]["metadata"]["annotations"][PENDING] == "its Node is gone"
     world.never("the job is gone", lambda: not job.runs())
     job.ends_well()
     world.until("the Slurm node is gone", lambda: slurm_nodes(world) == listed(world) == {"n1", "n2", "n3"})
