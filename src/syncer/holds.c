@@ -4,7 +4,7 @@
  * The placeholder itself sees to that as long as it lives; this is for one that was killed. The Pod is asked for one by one: epilogs of
  * Pods that are not over are rare.
  */
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -167,7 +167,15 @@ void sync_holds_close(struct syncer *s, const char *json)
 
 void sync_holds_done(struct syncer *s)
 {
-	sync_holds_close(s, "{\"error\":\"the syncer ends: ask again\"}");
-	LIST_EACH (l, &s->holds) /* what was asked for is not answered any more */
-		held_free(LIST_ITEM(l, struct held, link));
+	struct link *l;
+
+	while ((l = list_take_head(&s->holds))) {
+		struct held *h = LIST_ITEM(l, struct held, link);
+
+		h->busy = true; /* so that it stays until here */
+		if (h->reply)
+			answer(h, 503, "{\"error\":\"the syncer ends: ask again\"}");
+		assert(s->holds.next != l); /* what static analysis cannot see */
+		held_free(h); /* what was asked for is not answered any more */
+	}
 }
