@@ -40,9 +40,13 @@ class World:
         own = directory / "accounts/syncer.kubeconfig"  # a real control plane knows the syncer as a service account
         self.config = own if own.exists() else self.env["KUBECONFIG"]
         (directory / "token").write_text(TOKEN + "\n")
-        self.sh("kubectl", "apply", "-f", str(TOP / "charts/sunk/crds"))  # it looks at NodeSlices, too
         self.syncer = None
-        self.start()
+        try:
+            self.sh("kubectl", "apply", "-f", str(TOP / "charts/sunk/crds"))  # it looks at NodeSlices, too
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self, *flags, ready=True):
         listening = self.dir / "syncer.urls"
@@ -63,7 +67,7 @@ class World:
         assert self.syncer.wait(30) == 0
 
     def close(self):
-        if self.syncer.poll() is None:
+        if self.syncer and self.syncer.poll() is None:
             self.syncer.kill()
             self.syncer.wait()
         subprocess.run([DEV / "down", "--dir", self.dir], capture_output=True, timeout=120, check=False)
