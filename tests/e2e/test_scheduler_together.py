@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The scheduler's main ways with syncer and operator beside it: every placeholder's prolog takes a strict lock first, drains go both
-ways, and nobody undoes what another did."""
+ways, and nobody undoes what another did. Last, all three in one process."""
 
+import pytest
 from world import DRAINED, ENDING, KILL_WAIT, PREFIX, STUBBORN, hold
 
 LEASE = "--lease-duration=3s --renew-deadline=2s --retry-period=500ms"
@@ -10,6 +11,7 @@ WORLD = {
     "nodes": 2,
 }
 LOCK = PREFIX + "lock"
+PARTS = ("scheduler", "syncer", "operator")
 
 
 def lock(world, node):
@@ -76,3 +78,43 @@ def test_a_pod_that_does_not_go_holds_its_node_and_the_syncer_leaves_the_drain_a
     pod.vanishes()
     world.until("the drain is lifted", lambda: not world.is_drained("n1"))
     unlocked(world, "k1")
+
+
+@pytest.fixture(name="all_in_one")
+def one_process(world):
+    """`sunk all` with the flags of the three; a flag that scheduler and syncer share gets the part's name."""
+    words = {part: world.kill_part(part) for part in PARTS}
+    sunk = words["scheduler"][0]
+    flags, seen = [], set()
+    for part in PARTS:
+        rest = [w for word in words[part][2:] for w in (word.split("=", 1) if word.startswith("--") else [word])]
+        for flag, value in zip(rest[::2], rest[1::2]):
+            if flag in ("--hook-listen", "--hook-cert", "--hook-key", "--release", "--poll-min", "--poll-max"):
+                flag = f"--{part}-{flag[2:]}"
+            elif flag in seen:
+                continue
+            seen.add(flag)
+            flags += [flag, value]
+    world.start_part("all", sunk, "all", *flags, "--scheduler-name", world.scheduler_name)
+    yield
+    world.kill_part("all")
+    for part in PARTS:
+        world.start_part(part)
+
+
+def test_all_three_run_in_one_process(world, space, all_in_one):
+    pod = space.pod("runs", STUBBORN, grace=2, annotations={"required-nodes": "n1"}).running()
+    assert lock(world, "k1") == "locked_strict"
+    plain = space.sbatch("sleep 1000", "-w", "n2", "-n", "1", "--mem=64")
+    world.until("a plain job's prolog takes its lock", lambda: lock(world, "k2") == "locked")
+    assert world.job_state(plain) == "RUNNING"
+    world.change_node("k2", spec={"unschedulable": True})
+    world.until("the cordon crosses over", lambda: world.node_reason("n2").startswith("k8s: cordon"))
+    world.change_node("k2", spec={"unschedulable": None})
+    world.until("and back", lambda: not world.is_drained("n2"))
+    world.scancel(pod.job_id(), plain)
+    pod.vanishes()
+    unlocked(world, "k1")
+    unlocked(world, "k2")
+    metrics = world.metrics()
+    assert any(k.startswith("sunk_scheduler_") for k in metrics) and any(k.startswith("slurm_") for k in metrics)
