@@ -16,9 +16,20 @@ GUARANTEED = {"resources": {"requests": {"cpu": "2", "memory": "64Mi"}, "limits"
 
 @pytest.fixture(name="settings")
 def other_settings(world):
-    """Starts the scheduler anew with more flags; as it was before afterwards."""
-    yield world.restart_scheduler
-    world.restart_scheduler()
+    """Starts the scheduler anew with more flags, and waits until it leads; as it was before afterwards."""
+
+    def leads():
+        try:
+            return world.metrics().get("sunk_leader")
+        except OSError:
+            return False
+
+    def restart(*flags):
+        world.restart_scheduler(*flags)
+        world.until("the scheduler leads", leads)
+
+    yield restart
+    restart()
 
 
 def test_overhead_of_a_pod_is_part_of_its_job(world, space):
@@ -45,7 +56,7 @@ def test_pods_of_other_namespaces_are_left_alone_in_namespace_scope(world, space
         assert theirs.phase() == "Running" and theirs.job()["JobState"] == "RUNNING"
         assert ours.phase() == "Running"
     finally:
-        world.restart_scheduler()
+        settings()
         other.clean()
 
 
