@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/config.h"
@@ -633,6 +634,7 @@ int daemon_main(const struct daemon_program *program, int argc, char **argv)
 	char **rest;
 	int n_rest, status = DAEMON_USAGE, r;
 
+	heap_set_up();
 	snprintf(d.name, sizeof(d.name), "sunk %s", program->name);
 	make_rows(&d);
 	r = args_parse(d.rows, d.n_rows, argc, argv, &rest, &n_rest, &err);

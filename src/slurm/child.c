@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/spawn.h"
 #include "base/str.h"
@@ -245,6 +246,7 @@ static bool receive(struct child *c)
 	struct buf frame;
 	struct err err = { 0 };
 	char why[ERR_TEXT_MAX + 64];
+	size_t len;
 	int r;
 
 	if (!c->socket_watch)
@@ -263,7 +265,9 @@ static bool receive(struct child *c)
 	c->in = BUF(WIRE_ANSWER_MAX);
 	c->have_header = false;
 	c->events->answer(c->arg, c->number, frame.data + WIRE_HEADER, frame.len - WIRE_HEADER);
+	len = frame.len;
 	buf_done(&frame);
+	heap_give_back(len);
 	return false;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/str.h"
 #include "slurm/rpc.h"
 #include "slurm/wire.h"
@@ -28,6 +29,7 @@ struct worker {
 	const char *conf;
 	bool started; /* libslurm has read the configuration */
 	struct conf_id read;
+	size_t answered; /* bytes of the last answer */
 };
 
 static int read_all(int fd, void *to, size_t n)
@@ -134,6 +136,7 @@ static int turn(struct worker *w)
 		goto nonsense;
 	serve(w, rq, &answer);
 	wire_set_number(answer.data, number);
+	w->answered = answer.len;
 	return write_all(w->fd, answer.data, answer.len);
 
 nonsense:
@@ -150,9 +153,11 @@ int slurm_worker_main(int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "sunk-slurm");
 	signal(SIGPIPE, SIG_IGN);
-	do
+	heap_set_up();
+	do {
 		r = turn(&w);
-	while (r == 0);
+		heap_give_back(w.answered); /* and as much again was libslurm's */
+	} while (r == 0);
 	/* not exit(): nothing of libslurm's is worth cleaning up, and its threads may be in the way */
 	_exit(r == -EPIPE ? 0 : 1);
 }
