@@ -20,7 +20,6 @@
 #define REASONS_SHARE 20
 #define STATES_SHARE 50            /* asking for states takes at most this part of the time */
 #define STATES_REST (2 * USEC_SEC) /* nothing happens: what nobody tells (a job is suspended) is seen within this */
-#define REST_SHARE 500             /* or a little later, when there are so many that asking costs much */
 #define RING_SHARE 10              /* the same when the doorbell rings, which it does for every job that ends */
 #define RING_PAUSE_MAX (250 * USEC_MSEC)
 #define CONF_SPAN (5 * USEC_MINUTE)
@@ -470,7 +469,7 @@ static void states_told(void *arg, struct slurm_result *r)
 	}
 	s->states_span =
 	        changed ? s->o.poll_min
-	                : MAX_OF(s->o.poll_min, MIN_OF(2 * s->states_span, MAX_OF(STATES_REST, REST_SHARE * cost)));
+	                : MAX_OF(MIN_OF(2 * MAX_OF(s->states_span, s->o.poll_min), STATES_REST), s->o.poll_min);
 	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->states_span, STATES_SHARE * cost), s->o.poll_max));
 	if (s->ring_due) /* it rang meanwhile, and may have done so after Slurm answered */
 		s->states_due = MIN_OF(s->states_due, s->ring_due);
