@@ -88,3 +88,28 @@ show_places() {
 		export SUNK_ROOT_BIND
 	done
 }
+
+find_go() { # prints where it is
+	for f_go in go /usr/local/go/bin/go /usr/lib/go/bin/go; do
+		if command -v "$f_go" >/dev/null 2>&1; then
+			command -v "$f_go"
+			return
+		fi
+	done
+	return 1
+}
+
+# Shows that something happens: Go builds in silence, so the compiler's cache tells how far it is.
+show_build() { # PID WHAT GOCACHE LOG
+	b_started=$(date +%s) b_next=2
+	while kill -0 "$1" 2>/dev/null; do
+		b_now=$(($(date +%s) - b_started))
+		if [ $b_now -ge $b_next ]; then
+			b_line="building $2: $b_now s, $(find "$3" -name '*-a' 2>/dev/null | wc -l) compiled  $(tail -n 1 "$4" 2>/dev/null | cut -c1-60)"
+			if [ -t 2 ]; then printf '\r\033[K%s: %s' "$me" "$b_line" >&2; else say "$b_line"; fi
+			if [ -t 2 ]; then b_next=$((b_now + 1)); else b_next=$((b_now + 20)); fi
+		fi
+		sleep 0.5
+	done
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+}
