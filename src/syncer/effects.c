@@ -309,9 +309,11 @@ static void pod_written(void *arg, const struct kube_result *r)
 			e->settle_until = usec_add(now, SYNC_SETTLE);
 		}
 		break;
+	case KUBE_NOT_FOUND:
+		e->own_epoch = 0; /* the Pod that we see is no more, and its lock neither */
+		/* fall through */
 	case KUBE_CONFLICT:
 	case KUBE_EXISTS:
-	case KUBE_NOT_FOUND:
 		wait = MIN_OF(e->kube_tries, 20u) * 20 * USEC_MSEC;
 		e->kube_tries++;
 		break;

@@ -43,6 +43,8 @@ static void take_node(struct syncer *s, const struct snode *n, usec_t now)
 		sync_dirty(s, e, 0);
 	if (e->node && e->node->flags & NODEF_DRAIN && !(n->flags & NODEF_DRAIN))
 		e->undrained = now;
+	if (n->state == NODE_DOWN)
+		e->own_epoch = 0; /* its Pod may have been made again meanwhile: no prolog by a lock of before */
 	e->node = n;
 	e->round = s->round;
 }
