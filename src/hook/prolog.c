@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #define BODY_MAX 2048
 #define NODE_NAME_MAX 253
 #define SCONTROL_MAX (10 * USEC_SEC)
+#define SHOWN_MAX 16384 /* of a node, as scontrol shows it */
 #define UNKNOWN_PAUSE (500 * USEC_MSEC)
 
 bool extra_is_placeholder(const char *extra)
@@ -53,20 +55,31 @@ void prolog_cause(const char *body, size_t len, struct buf *out)
 	str_add_safe(out, at, (size_t)(end - at), CAUSE_MAX);
 }
 
-/* slurmctld drains the node by itself when a prolog or an epilog fails, but keeps a reason that is there already. */
-static void drain(const char *verb, const char *node, const char *reason)
+bool node_is_drained_by_others(const char *shown)
 {
-	_cleanup_free_ char *name = str_printf("NodeName=%s", node);
-	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", reason, NULL };
+	const char *state = strstr(shown, " State="), *reason = strstr(shown, "\n   Reason=");
+	size_t len;
+
+	if (!state || !reason)
+		return false;
+	state += strlen(" State=");
+	len = strcspn(state, " \n");
+	if (!memmem(state, len, "DRAIN", strlen("DRAIN")))
+		return false;
+	reason += strlen("\n   Reason=");
+	len = strcspn(reason, "\n");
+	return !str_starts(reason, "k8s:") && !memmem(reason, len, "(sunk:", strlen("(sunk:"));
+}
+
+/* Its exit status, or -1. What it says goes to out (-1: nowhere). */
+static int scontrol(const char *const argv[], int out, struct err *err)
+{
 	usec_t end = clock_mono(clock_real()) + SCONTROL_MAX;
-	struct err err = { 0 };
 	int status = 0;
 	pid_t pid;
 
-	if (spawn(&(struct spawn) { .argv = argv, .in = -1, .out = -1, .err = -1, .extra = -1 }, &pid, &err) < 0) {
-		fprintf(stderr, "sunk-hook %s: node %s cannot be drained: %s\n", verb, node, err_text(&err));
-		return;
-	}
+	if (spawn(&(struct spawn) { .argv = argv, .in = -1, .out = out, .err = -1, .extra = -1 }, &pid, err) < 0)
+		return -1;
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (clock_mono(clock_real()) >= end) {
 			kill(pid, SIGKILL);
@@ -75,7 +88,42 @@ static void drain(const char *verb, const char *node, const char *reason)
 		}
 		usleep(10000);
 	}
-	if (status)
+	return status;
+}
+
+static bool is_drained_by_others(const char *node)
+{
+	const char *const argv[] = { "scontrol", "show", "node", node, NULL };
+	_cleanup_fd_ int said = memfd_create("scontrol", MFD_CLOEXEC);
+	char text[SHOWN_MAX];
+	struct err err = { 0 };
+	ssize_t n;
+
+	if (said < 0 || scontrol(argv, said, &err) != 0)
+		return false;
+	n = pread(said, text, sizeof(text) - 1, 0);
+	text[MAX_OF(n, 0)] = 0;
+	return node_is_drained_by_others(text);
+}
+
+/* slurmctld drains the node by itself when a prolog or an epilog fails, but keeps a reason that is there already. So do we, when it is a
+ * person's: ours would be lifted one day, and their drain with it. */
+static void drain(const char *verb, const char *node, const char *reason)
+{
+	_cleanup_free_ char *name = str_printf("NodeName=%s", node);
+	const char *const argv[] = { "scontrol", "update", name, "State=DRAIN", reason, NULL };
+	struct err err = { 0 };
+	int status;
+
+	if (is_drained_by_others(node)) {
+		fprintf(stderr, "sunk-hook %s: node %s is drained already, by somebody else: it stays theirs\n", verb,
+		        node);
+		return;
+	}
+	status = scontrol(argv, -1, &err);
+	if (status < 0)
+		fprintf(stderr, "sunk-hook %s: node %s cannot be drained: %s\n", verb, node, err_text(&err));
+	else if (status)
 		fprintf(stderr,
 		        "sunk-hook %s: node %s could not be drained with our reason; Slurm drains it with its own\n",
 		        verb, node);

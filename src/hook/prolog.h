@@ -34,5 +34,7 @@ int epilog_run(const struct prolog *p);
 bool extra_is_placeholder(const char *extra); /* "<namespace>/<name>/<uid>", marked or not */
 void prolog_body(const struct prolog *p, struct buf *out); /* of a call: JSON */
 bool node_name_is_sane(const char *node);     /* it becomes part of an address and of scontrol's arguments */
+/* From what `scontrol show node` prints: drained, and the reason is neither the syncer's ("k8s:…") nor one of ours ("…(sunk:…)"). */
+bool node_is_drained_by_others(const char *shown);
 /* What an answer's body says is wrong, on one line; what is no such body is shown shortened. */
 void prolog_cause(const char *body, size_t len, struct buf *out);

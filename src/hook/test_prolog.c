@@ -89,5 +89,29 @@ static void test_the_cause_is_one_line_whatever_the_answer(void **state)
 	}
 }
 
+static void test_a_drain_of_others_is_recognised(void **state)
+{
+	static const struct {
+		const char *shown;
+		bool others;
+	} cases[] = {
+		{ "NodeName=n1 Arch=x\n   State=IDLE ThreadsPerCore=1\n   CfgTRES=cpu=4\n", false },
+		{ "NodeName=n1\n   State=MIXED+DRAIN ThreadsPerCore=1\n   Reason=ticket 17 [root@2026]\n", true },
+		{ "NodeName=n1\n   State=IDLE+DRAIN+DYNAMIC_NORM X=1\n   Reason=see k8s: [root@2026]\n", true },
+		{ "NodeName=n1\n   State=IDLE+DRAIN X=1\n   Reason=k8s: cordoned [root@2026]\n", false },
+		{ "NodeName=n1\n   State=IDLE+DRAIN X=1\n   Reason=failed (sunk:verify-undrain) [root@2026]\n", false },
+		{ "NodeName=n1\n   State=DOWN X=1\n   Reason=broken [root@2026]\n", false },
+		{ "NodeName=n1\n   State=IDLE X=DRAIN\n   Reason=broken [root@2026]\n", false },
+		{ "State=DRAIN", false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		if (node_is_drained_by_others(cases[i].shown) != cases[i].others)
+			fail_msg("case %zu: %s", i, cases[i].shown);
+}
+
 TEST_MAIN(TEST(placeholder_jobs_are_known_by_their_extra), TEST(only_names_of_nodes_become_part_of_an_address),
-          TEST(a_call_names_the_pod_of_a_placeholder), TEST(the_cause_is_one_line_whatever_the_answer))
+          TEST(a_call_names_the_pod_of_a_placeholder), TEST(the_cause_is_one_line_whatever_the_answer),
+          TEST(a_drain_of_others_is_recognised))

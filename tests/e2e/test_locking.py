@@ -140,6 +140,27 @@ def test_what_tolerates_stays_in_a_normal_lock_and_blocks_a_strict_one(world, sp
     space.world.scancel(job)
 
 
+def test_a_person_s_drain_survives_a_prolog_that_fails(world, space):
+    stuck = plain(space, "stuck", "k1", "trap '' TERM; while :; do sleep 0.1; done", grace=120)
+    settings = world.dir / "scripts/prolog.d/50-sunk"
+    before = settings.read_text()
+    try:
+        settings.write_text(before.replace(" prolog\n", " prolog --timeout 4s\n"))
+        job = space.sbatch("true", "-w", "n1", "--no-requeue", *MEM)
+        world.until("the prolog waits", lambda: slurmd_pod(world, "n1")["metadata"].get("annotations", {}).get(PREFIX + "lock-blocked-by"))
+        world.scontrol("update", "NodeName=n1", "State=DRAIN", "Reason=ticket 17")
+        world.until("the job never ran", lambda: world.job_state(job) == "CANCELLED")
+        assert world.node_reason("n1") == "ticket 17"
+        assert "it stays theirs" in (world.dir / "slurm/log/slurmd.n1.log").read_text()
+    finally:
+        settings.write_text(before)
+        stuck.delete(grace=0)
+    stuck.vanishes()
+    unlocked(world, "k1")
+    assert world.node_reason("n1") == "ticket 17"
+    world.resume("n1")
+
+
 def test_a_pod_that_does_not_go_keeps_the_job_out_and_drains_the_node(world, space):
     """Contention is worse than a drained node."""
     stuck = plain(space, "stuck", "k1", "trap '' TERM; while :; do sleep 0.1; done", grace=120)
