@@ -5,8 +5,8 @@
 usage: record.py [TRACE...]        inside dev/root, from the top of the tree; without names all of them
 
 A trace is a file of lines: "> …" is the script, "#" a remark, all others are the record: what the script's jobs and the one node
-said of themselves, each time it was something else. The record is written anew; the rest stays. `sunk-sim --compare FILE` plays the
-same script on the model. Prolog and epilog take 0.7 s, so that nothing between them goes unseen.
+said of themselves, each time it was something else. The record is written anew; the rest stays. Whoever changes the model reads them beside a
+run of `sunk-sim --trace`. Prolog and epilog take 0.7 s, so that nothing between them goes unseen.
 """
 
 import json
