@@ -106,6 +106,8 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		break;
 	case HOOK_WAIT: park(s, e, ask); break;
 	case HOOK_TERMINATE:
+		if (e->terminate_job != ask->job_id || e->terminate_restarts != ask->run)
+			entry_hurry(e);
 		e->terminate_job = ask->job_id;
 		e->terminate_restarts = ask->run;
 		if (!e->ending_at)

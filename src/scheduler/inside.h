@@ -134,6 +134,8 @@ struct entry *entry_get(struct scheduler *s, const char *uid);
 struct entry *entry_make(struct scheduler *s, const char *uid, const char *ns, const char *name);
 void entry_drop_unused(struct scheduler *s, struct entry *e);
 void entry_dirty(struct scheduler *s, struct entry *e, usec_t at);
+/* Its job is being ended: what failed before, and is waited for, must not cost the Pod the time it has to go. */
+void entry_hurry(struct entry *e);
 const struct pod *entry_pod(const struct scheduler *s, const struct entry *e); /* NULL when it is another one by now */
 bool pod_in_scope(const struct scheduler *s, const struct pod *pod);
 usec_t now_of(const struct scheduler *s);

@@ -187,6 +187,11 @@ static bool differs(const struct placeholder_job *a, const struct placeholder_jo
 	       a->launch_failed != b->launch_failed;
 }
 
+static bool is_ending(const struct placeholder_job *p)
+{
+	return job_is_over(p) || p->flags & JOBF_COMPLETING;
+}
+
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
 {
 	struct known_job *j = jobs_get(s, job->id);
@@ -237,7 +242,9 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	changed |= set_text(&j->reason, str_or(job->reason_detail, job->reason));
 	if (job_is_over(&j->p) && !j->p.over_since)
 		j->p.over_since = now_of(s);
-	if ((job_is_over(&j->p) || j->p.flags & JOBF_COMPLETING) && !e->ending_at)
+	if (is_ending(&j->p) && !is_ending(&was))
+		entry_hurry(e);
+	if (is_ending(&j->p) && !e->ending_at)
 		e->ending_at = now_of(s);
 	if (j->p.state == JOB_PREEMPTED && was.state != JOB_PREEMPTED)
 		jobs_list_after(s, now_of(s)); /* who took its place? */

@@ -75,6 +75,12 @@ void entry_drop_unused(struct scheduler *s, struct entry *e)
 		entry_free(s, e);
 }
 
+void entry_hurry(struct entry *e)
+{
+	e->not_before = 0;
+	e->tries = 0;
+}
+
 void entry_dirty(struct scheduler *s, struct entry *e, usec_t at)
 {
 	dirty_mark(&s->dirty, e->uid, at);

@@ -8,6 +8,7 @@ import pathlib
 import re
 import selectors
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -136,17 +137,28 @@ def measure(directory):
     print(f"  writes by the operator meanwhile: {writes() - before:.0f}")
     subprocess.run(["scancel", job], env=env, check=True)
     unlocked()
+    controller = int((directory / "slurm/run/slurmctld.proc").read_text().split()[0])
     parts = ("syncer", "operator", "kube")
-    before, used = writes(), {part: usage(directory, part)[0] for part in parts}
-    whole, spans, failed = ask_all(url, token, [f"hn{i + 1}" for i in range(HOLLOW)])
-    # No job has these nodes: each is unlocked again as soon as it may, which is work that a real job of so many nodes would not make.
-    show(f"{HOLLOW} nodes at once, unlocked as soon as they may", spans)
-    print(f"  all locked after {whole:.2f} s; failed {len(failed)} {failed[:1]}")
-    for part, cpu in used.items():
-        now, rss = usage(directory, part)
-        print(f"  {part}: {now - cpu:.2f} s of CPU, {rss:.0f} MiB")
-    unlocked()
-    print(f"  writes by the operator per node, until it was unlocked again: {(writes() - before) / HOLLOW:.1f}")
+    for halted in (False, True):
+        settled = -1
+        while settled != writes():
+            settled = writes()
+            time.sleep(3)
+        if halted:  # no job can have so many pretended nodes; but while Slurm says nothing, nothing is unlocked, as when one has
+            os.kill(controller, signal.SIGSTOP)
+        try:
+            before, used = writes(), {part: usage(directory, part)[0] for part in parts}
+            whole, spans, failed = ask_all(url, token, [f"hn{i + 1}" for i in range(HOLLOW)])
+            show(f"{HOLLOW} nodes at once, {'which stay locked' if halted else 'unlocked as soon as they may'}", spans)
+            print(f"  all locked after {whole:.2f} s; failed {len(failed)} {failed[:1]}")
+            for part, cpu in used.items():
+                now, rss = usage(directory, part)
+                print(f"  {part}: {now - cpu:.2f} s of CPU, {rss:.0f} MiB")
+            print(f"  writes by the operator per node so far: {(writes() - before) / HOLLOW:.1f}")
+        finally:
+            if halted:
+                os.kill(controller, signal.SIGCONT)
+        unlocked()
 
 
 def main():
