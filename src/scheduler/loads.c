@@ -121,10 +121,11 @@ void loads_give_up(struct scheduler *s)
 {
 	struct slurm_result none = { .outcome = SLURM_RETRY,
 		                     .message = "the scheduler does not lead any more, or ends" };
+	struct link *l;
 
-	while (!list_empty(&s->wants)) {
+	while ((l = list_take_head(&s->wants))) {
 		s->n_wants--;
-		answer(LIST_ITEM(s->wants.next, struct want, link), &none);
+		answer(LIST_ITEM(l, struct want, link), &none);
 	}
 }
 

@@ -281,7 +281,7 @@ static void do_change_node(struct world *w, struct rpc *c, int i)
 	}
 	check_node_change(w, c->role, n, change);
 	if (change->what & (NODE_CHANGE_DRAIN | NODE_CHANGE_REASON)) {
-		node_drain(w, (unsigned)i, str_or(change->reason, ""), c->role);
+		node_drain(w, (unsigned)i, str_or(change->reason, ""), (int)c->role);
 		w->counts.drains++;
 	}
 	if (change->what & NODE_CHANGE_UNDRAIN)
