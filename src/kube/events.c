@@ -23,7 +23,7 @@
 #define SLOT_BITS 12
 static_assert(EVENT_ENTRIES_MAX == 1 << SLOT_BITS, "an id holds a slot in its low bits");
 
-/* Writes about one object: EVENT_BURST, and then one per EVENT_REFILL_SPAN. Lives as long as entries point to it. */
+/* Writes about one object for one reason: EVENT_BURST, and then one per EVENT_REFILL_SPAN. Lives as long as entries point to it. */
 struct bucket {
 	char *key;
 	struct link entries; /* the oldest first */
@@ -33,24 +33,24 @@ struct bucket {
 
 /* One Event object, or one to be. */
 struct entry {
-	struct link all, same_object; /* the one told longest ago first */
+	struct link all, same_bucket; /* the one told longest ago first */
 	struct bucket *bucket;
 	char *key; /* what makes two the same; the note is its end */
 	const char *note;
-	uint64_t id;             /* its slot in the low bits */
+	uint64_t id; /* its slot in the low bits */
 	char slot[SLOT_TEXT_MAX]; /* its slot as the key of the dirty set */
 	char name[NAME_MAX_BYTES + 1]; /* of the Event object */
 	char *api_version, *kind, *ns, *about, *uid, *type, *reason, *action;
 	usec_t first, last; /* wall, when told */
-	usec_t told;        /* monotonic, when last told */
-	int64_t count;      /* times told */
-	int64_t written;    /* of which the server knows; 0 = it has no object yet */
-	int64_t sending;    /* being written now; 0 = nothing is */
-	usec_t wrote;       /* monotonic, when last written */
-	usec_t due;         /* monotonic, when to write it; USEC_NEVER = there is nothing to write */
+	usec_t told; /* monotonic, when last told */
+	int64_t count; /* times told */
+	int64_t written; /* of which the server knows; 0 = it has no object yet */
+	int64_t sending; /* being written now; 0 = nothing is */
+	usec_t wrote; /* monotonic, when last written */
+	usec_t due; /* monotonic, when to write it; USEC_NEVER = there is nothing to write */
 	unsigned tries;
 	bool lost_answer; /* the last try got none: it may have been done */
-	bool refused;     /* the server does not want it */
+	bool refused; /* the server does not want it */
 };
 
 struct recorder {
@@ -141,7 +141,7 @@ static void entry_drop(struct recorder *r, struct entry *e)
 	r->slots[e->id % EVENT_ENTRIES_MAX] = NULL;
 	r->free_slots[r->n_free++] = (uint16_t)(e->id % EVENT_ENTRIES_MAX);
 	link_remove(&e->all);
-	link_remove(&e->same_object);
+	link_remove(&e->same_bucket);
 	bucket_release(r, e->bucket);
 	free(e->key);
 	free(e->api_version);
@@ -217,8 +217,8 @@ static void new_name(struct recorder *r, struct entry *e, usec_t wall)
 
 /* Telling */
 
-/* One key from all that must be equal; the object's part first, its length in *ret_object_len, the note last. */
-static void make_key(struct buf *out, const struct event *e, size_t *ret_object_len, size_t *ret_note_at)
+/* One key from all that must be equal; what shares a bucket first, its length in *ret_shared_len, the note last. */
+static void make_key(struct buf *out, const struct event *e, size_t *ret_shared_len, size_t *ret_note_at)
 {
 	static const char sep[] = "\x1f";
 
@@ -226,9 +226,9 @@ static void make_key(struct buf *out, const struct event *e, size_t *ret_object_
 		buf_printf(out, "%s/%s/%s", str_or(e->kind, ""), str_or(e->ns, ""), str_or(e->name, ""));
 	else
 		add_cut(out, e->uid, EVENT_WORD_MAX);
-	*ret_object_len = out->len;
 	buf_printf(out, "%s%s%s", sep, str_or(e->type, ""), sep);
 	add_cut(out, str_or(e->reason, ""), EVENT_WORD_MAX);
+	*ret_shared_len = out->len;
 	buf_add_str(out, sep);
 	add_cut(out, str_or(e->action, ""), EVENT_WORD_MAX);
 	buf_add_str(out, sep);
@@ -239,7 +239,7 @@ static void make_key(struct buf *out, const struct event *e, size_t *ret_object_
 static void make_room(struct recorder *r, struct bucket *b)
 {
 	if (b->n_entries == EVENT_PER_OBJECT_MAX)
-		entry_drop(r, LIST_ITEM(b->entries.next, struct entry, same_object));
+		entry_drop(r, LIST_ITEM(b->entries.next, struct entry, same_bucket));
 	if (map_count(&r->by_key) < EVENT_ENTRIES_MAX)
 		return;
 	b->n_entries++; /* must not go with the last entry that has it */
@@ -247,13 +247,13 @@ static void make_room(struct recorder *r, struct bucket *b)
 	b->n_entries--;
 }
 
-static void add_new(struct recorder *r, const struct event *e, struct buf *key, size_t object_len, size_t note_at,
+static void add_new(struct recorder *r, const struct event *e, struct buf *key, size_t shared_len, size_t note_at,
                     struct event_time now)
 {
-	_cleanup_free_ char *object = mem_strndup(buf_text(key), object_len);
+	_cleanup_free_ char *shared = mem_strndup(buf_text(key), shared_len);
 	struct entry *n = NEW(struct entry);
 
-	n->bucket = bucket_of(r, object, now.mono);
+	n->bucket = bucket_of(r, shared, now.mono);
 	make_room(r, n->bucket);
 	n->bucket->n_entries++;
 	n->key = buf_take(key);
@@ -274,7 +274,7 @@ static void add_new(struct recorder *r, const struct event *e, struct buf *key, 
 	n->count = 1;
 	new_name(r, n, now.wall);
 	list_add_tail(&r->all, &n->all);
-	list_add_tail(&n->bucket->entries, &n->same_object);
+	list_add_tail(&n->bucket->entries, &n->same_bucket);
 	map_put(&r->by_key, n->key, n);
 	schedule(r, n, now.mono);
 }
@@ -288,8 +288,8 @@ static void told_again(struct recorder *r, struct entry *e, struct event_time no
 	e->count++;
 	link_remove(&e->all);
 	list_add_tail(&r->all, &e->all);
-	link_remove(&e->same_object);
-	list_add_tail(&e->bucket->entries, &e->same_object);
+	link_remove(&e->same_bucket);
+	list_add_tail(&e->bucket->entries, &e->same_bucket);
 	if (e->due != USEC_NEVER || e->sending || e->refused) /* on its way already, or never */
 		return;
 	if (e->written == 1 || next < now.mono)
@@ -312,11 +312,11 @@ static void close_series(struct recorder *r, usec_t now)
 void recorder_add(struct recorder *r, const struct event *e, struct event_time now)
 {
 	_cleanup_buf_ struct buf key = BUF(KEY_MAX);
-	size_t object_len, note_at;
+	size_t shared_len, note_at;
 	struct entry *old;
 
 	close_series(r, now.mono);
-	make_key(&key, e, &object_len, &note_at);
+	make_key(&key, e, &shared_len, &note_at);
 	if (key.error || str_empty(e->name)) {
 		r->n_dropped++;
 		return;
@@ -325,7 +325,7 @@ void recorder_add(struct recorder *r, const struct event *e, struct event_time n
 	if (old)
 		told_again(r, old, now);
 	else
-		add_new(r, e, &key, object_len, note_at, now);
+		add_new(r, e, &key, shared_len, note_at, now);
 }
 
 /* Writing */

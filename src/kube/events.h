@@ -20,13 +20,13 @@
 #include "kube/rest.h"
 
 #define EVENT_ENTRIES_MAX 4096
-#define EVENT_PER_OBJECT_MAX 64 /* of these about one object */
+#define EVENT_PER_OBJECT_MAX 64 /* of these about one object for one reason */
 #define EVENT_IN_FLIGHT_MAX 16
 #define EVENT_NOTE_MAX 1024  /* bytes, the server's limit */
 #define EVENT_WORD_MAX 128   /* reason, action, reportingInstance: the server's limit */
 #define EVENT_SERIES_SPAN (30 * USEC_MINUTE) /* without a repeat, a series is over */
 #define EVENT_PATCH_SPAN USEC_MINUTE         /* between two writes of one series */
-#define EVENT_BURST 25                /* writes about one object … */
+#define EVENT_BURST 25                /* writes about one object for one reason … */
 #define EVENT_REFILL_SPAN (5 * USEC_MINUTE)    /* … and one more per this span */
 #define EVENT_TRIES_MAX 5                    /* of one write that finds the server away */
 

@@ -343,6 +343,11 @@ static void test_one_object_cannot_flood_the_server(void **state)
 	recorder_add(w->r, &other, w->now);
 	take_kind(w, "POST"); /* others are not held up */
 	answer(w, 201);
+	other = about_pod("what matters more");
+	other.reason = "Another";
+	recorder_add(w->r, &other, w->now);
+	take_kind(w, "POST"); /* nor is what has another reason */
+	answer(w, 201);
 	assert_int_equal(recorder_next(w->r), w->now.mono + EVENT_REFILL_SPAN);
 	pass(w, EVENT_REFILL_SPAN);
 	take_kind(w, "POST");
