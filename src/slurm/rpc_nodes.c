@@ -76,7 +76,7 @@ static void fill_node(const node_info_t *from, struct snode *n)
 		if (from->node_state & flags[i].bit)
 			n->flags |= flags[i].flag;
 	compat_node_alloc(from, &n->cpus_alloc, &n->memory_alloc_mb);
-	/* asked for one node, libslurm does not tell "mixed" */
+	/* what libslurm itself makes of it cannot be trusted: see NODE_FLAGS */
 	if (n->state == NODE_ALLOCATED && n->cpus_alloc > 0 && n->cpus_alloc < from->cpus_efctv)
 		n->state = NODE_MIXED;
 }
@@ -96,7 +96,8 @@ static void answer_nodes(const struct slurm_request *rq, const node_info_msg_t *
 	free(r.nodes);
 }
 
-#define NODE_FLAGS (SHOW_ALL | SHOW_LOCAL | SHOW_DETAIL | SHOW_MIXED)
+/* Not SHOW_MIXED: libslurm then calls a node mixed that has been taken down in the same second as its CPUs were counted. */
+#define NODE_FLAGS (SHOW_ALL | SHOW_LOCAL | SHOW_DETAIL)
 
 void rpc_load_nodes(const struct slurm_request *rq, struct buf *out)
 {
