@@ -113,3 +113,13 @@ show_build() { # PID WHAT GOCACHE LOG
 	done
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
+
+# Inside of dev/root the host's certificates are not seen, which may hold one of a proxy of its own; the cache is.
+share_ca() { # CACHE: on the host
+	c_file=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+	[ ! -r "$c_file" ] || cp "$c_file" "$1/ca-certificates.crt"
+}
+
+use_ca() { # CACHE: inside
+	[ ! -r "$1/ca-certificates.crt" ] || export SSL_CERT_FILE="$1/ca-certificates.crt"
+}
