@@ -155,6 +155,45 @@ def test_a_cordon_crosses_over_and_goes_again(world):
     assert labels[PREFIX + "drain"] == "false" and labels[PREFIX + "running"] == "false"
 
 
+def ready_is(world, name, status):
+    patch = {"status": {"conditions": [{"type": "Ready", "status": status}]}}
+    world.sh("kubectl", "patch", "pod", "-n", "slurm", name, "--subresource=status", "--type=strategic", "-p", json.dumps(patch))
+
+
+def test_a_pod_that_is_not_ready_drains_its_node_and_a_cordon_goes_before_it(world):
+    ready_is(world, "n3", "False")
+    wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
+    world.annotate("n3", cordon="disk")
+    wait_for(lambda: world.drained("n3") == "k8s: cordon: disk")
+    world.annotate("n3", cordon=None)
+    wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
+    ready_is(world, "n3", "True")
+    wait_for(lambda: world.drained("n3") is None)
+
+
+def test_a_pod_knows_whether_a_job_runs_on_its_node(world):
+    def labels():
+        return {k[len(PREFIX):]: v for k, v in world.pod("n2")["metadata"]["labels"].items() if k.startswith(PREFIX)}
+
+    wait_for(lambda: world.condition("n2", "SlurmRunning").get("status") == "False")
+    drain = world.condition("n2", "SlurmDrain")
+    job = world.sh("sbatch", "--parsable", "-o", "/dev/null", "-w", "n2", "--wrap", "sleep 600").strip()
+    wait_for(lambda: world.condition("n2", "SlurmRunning").get("status") == "True")
+    wait_for(lambda: labels().get("running") == "true")
+    since = world.condition("n2", "SlurmRunning")["lastTransitionTime"]
+    assert world.condition("n2", "SlurmDrain") == drain  # when it became so does not change because another one does
+    world.sh("scontrol", "update", "nodename=n2", "state=drain", "reason=after this job")
+    wait_for(lambda: world.condition("n2", "SlurmDrain").get("message") == "after this job")
+    wait_for(lambda: labels() | {"drain": "true", "not_responding": "false"} == labels())
+    assert world.condition("n2", "SlurmRunning")["lastTransitionTime"] == since
+    world.sh("scontrol", "update", "nodename=n2", "state=undrain")
+    world.sh("scancel", job)
+    wait_for(lambda: world.condition("n2", "SlurmRunning").get("status") == "False")
+    wait_for(lambda: labels() | {"drain": "false", "running": "false"} == labels())
+    kinds = [c["type"] for c in world.pod("n2")["status"]["conditions"]]
+    assert len(kinds) == len(set(kinds)) and "Ready" in kinds  # others' are kept, none is there twice
+
+
 def test_a_persons_drain_is_theirs(world):
     world.sh("scontrol", "update", "nodename=n2", "state=drain", "reason=bad gpu")
     wait_for(lambda: world.condition("n2", "SlurmDrain").get("message") == "bad gpu")
@@ -413,6 +452,29 @@ def test_metrics_are_what_slurms_own_tools_say(world):
     world.sh("scancel", "-u", "root")
     world.sh("scontrol", "update", "nodename=n4", "state=undrain")
     wait_for(lambda: world.metrics()["slurm_nodes_idle"][()] == 4, 60)
+
+
+def test_a_scrape_asks_slurm_nothing(world):
+    """As slurmctld counts it. The syncer looks by itself so rarely here that it never does."""
+    world.stop()
+    world.start("--poll-min", "30m", "--poll-max", "30m", "--metrics-interval", "30m")
+
+    def asked():
+        return {k: int(n) for k, n in re.findall(r"^\t(REQUEST_\w+)\s*\( *\d+\) count:(\d+)", world.sh("sdiag"), re.M)}
+
+    def quiet():
+        before, after = asked(), asked()
+        return {k for k, n in after.items() if n != before.get(k)} == {"REQUEST_STATS_INFO"}  # sdiag's own
+
+    wait_for(lambda: world.metrics()["slurm_nodes_total"].get(()) == 4 and world.metrics()["slurm_scheduler_threads"])
+    wait_for(quiet)
+    before = asked()
+    for _ in range(50):
+        assert world.metrics()["slurm_nodes_total"][()] == 4
+    after = asked()
+    assert {k: n - before.get(k, 0) for k, n in after.items() if n != before.get(k)} == {"REQUEST_STATS_INFO": 1}
+    world.stop()
+    world.start()
 
 
 def test_a_controller_that_goes_and_comes_back_loses_no_drain(world):

@@ -117,6 +117,7 @@ def test_nothing_is_undrained_before_slurmd_answers(world):
     os.kill(slurmd, signal.SIGSTOP)
     try:
         wait_for(lambda: re.search(r"\*|NOT_RESPONDING|DOWN", world.node("n4")[0]), 60)
+        wait_for(lambda: world.condition("n4", "SlurmNotResponding").get("status") == "True")
         world.annotate("n4", cordon=None)
         world.annotate("n3", cordon="seen")
         wait_for(lambda: world.drained("n3"))  # it has seen both
@@ -129,6 +130,7 @@ def test_nothing_is_undrained_before_slurmd_answers(world):
         os.kill(slurmd, signal.SIGCONT)
     wait_for(lambda: world.drained("n4") is None and "IDLE" in world.node("n4")[0], 60)
     wait_for(lambda: "COMPLETED" in world.sh("scontrol", "show", "job", job), 60)
+    wait_for(lambda: world.condition("n4", "SlurmNotResponding").get("status") == "False")
 
 
 def test_a_token_that_is_replaced_is_used(world):
