@@ -72,6 +72,7 @@ struct run {
 	/* the API */
 	struct raw *call;
 	bool dirty;
+	int seen_ready; /* enum cond_status */
 	struct loop_timer *timer;
 	usec_t retry_at;
 };
@@ -227,14 +228,25 @@ static void keep_object(struct run *r, yyjson_val *object)
 	yyjson_mut_doc_free(copy);
 }
 
+/* Whether the API says other than what we told it last. Others write this condition, too: of a Node that was silent for a while the
+ * controllers say that its Pods are not ready, and a kubelet that lives says again what is true. */
+static bool untrue(const struct run *r)
+{
+	const char *told = r->stage == STAGE_RUN ? status_ready(yyjson_doc_get_root(r->pod)) : NULL;
+
+	return told && r->seen_ready != COND_UNKNOWN && (r->seen_ready == COND_TRUE) != str_eq(told, "True");
+}
+
 static void status_written(void *arg, const struct kube_result *result, yyjson_val *object)
 {
 	struct run *r = arg;
 
 	r->call = NULL;
-	if (result->outcome == KUBE_OK)
+	if (result->outcome == KUBE_OK) {
 		keep_object(r, object);
-	else if (result->outcome == KUBE_NOT_FOUND)
+		if (untrue(r)) /* most likely its news is still under way */
+			wake(r, RETRY_SPAN);
+	} else if (result->outcome == KUBE_NOT_FOUND)
 		r->removed = true;
 	else {
 		log_warn("pod %s/%s: %s", r->ns, r->name, result->message);
@@ -787,17 +799,25 @@ static void tick(void *arg)
 		gather(r);
 	else if (r->stage == STAGE_CONNECT)
 		try_connect(r);
+	else if (!r->call && untrue(r))
+		r->dirty = true;
 	advance(r);
 }
 
 void run_update(struct run *r, const struct pod *pod)
 {
+	const struct condition *ready = condition_get(pod->conditions, pod->n_conditions, "Ready");
+
 	r->deadline_s = pod->active_deadline_s;
 	if (pod->meta.deletion) {
 		r->deleting = true;
 		r->grace_s = pod->meta.deletion_grace_s;
 	} else
 		r->grace_s = pod->grace_s;
+	if (ready)
+		r->seen_ready = ready->status;
+	if (!r->call && untrue(r))
+		r->dirty = true;
 	if (r->stage != STAGE_FETCH)
 		advance(r);
 }

@@ -230,6 +230,11 @@ static void add_boxes(struct patch *p, yyjson_val *pod, const char *key, const c
 			add_box(p, pod, container, list, i < n ? &boxes[i] : NULL, f), i++;
 }
 
+const char *status_ready(yyjson_val *pod)
+{
+	return json_str(json_get(find(json_get(json_get(pod, "status"), "conditions"), "type", "Ready"), "status"));
+}
+
 void status_patch(yyjson_val *pod, const struct status_facts *f, usec_t now, struct patch *p)
 {
 	static const char *const phases[] = { "Pending", "Running", "Succeeded", "Failed" };

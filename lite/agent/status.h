@@ -32,6 +32,9 @@ static inline bool status_is_final(enum status_phase phase)
 	return phase >= STATUS_SUCCEEDED;
 }
 
+/* What it says of itself: "True", "False" or NULL. */
+const char *status_ready(yyjson_val *pod);
+
 /* Fills p with {"metadata":{"uid":…},"status":{…}}, a strategic merge patch: conditions of others stay. Transition times are
  * kept where the Pod already has the same condition status. */
 void status_patch(yyjson_val *pod, const struct status_facts *f, usec_t now, struct patch *p);

@@ -480,6 +480,20 @@ def test_readiness_follows_the_probe(pods):
     pods.until("p", "it is no longer ready", lambda p: not is_ready(p))
 
 
+def test_a_ready_pod_that_others_call_not_ready_is_called_ready_again(pods):
+    """As the controllers do when a Node was silent for a while."""
+    pods.make("p", pods.container("c", "exec sleep 1000"))
+
+    def ready(p):
+        return next((c["status"] for c in p["status"].get("conditions", []) if c["type"] == "Ready"), None)
+
+    pods.until("p", "it is ready", lambda p: ready(p) == "True")
+    change = {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "NodeNotReady"}]}}
+    said = pods.lite.call("PATCH", f"/api/v1/namespaces/{pods.ns}/pods/p/status", change, "application/strategic-merge-patch+json")
+    assert said.status == 200 and ready(said.json) == "False", said.text
+    pods.until("p", "it is ready again", lambda p: ready(p) == "True")
+
+
 # ---- deletion ----
 
 
