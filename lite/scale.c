@@ -152,6 +152,17 @@ static int patched(struct call *c, const struct item *old, yyjson_mut_doc **ret,
 	return r;
 }
 
+/* A custom resource that does not say how many has no such view; a workload has a default. */
+static int check_replicas(const struct kind *k, const struct item *i, struct status *st)
+{
+	_cleanup_doc_ yyjson_doc *read = kind_is_custom(k) ? reg_read(i) : NULL;
+	struct scale_paths p = paths_of(k);
+
+	if (read && !jsonpath_first(yyjson_doc_get_root(read), p.spec))
+		return status_internal(st, "the spec replicas field \"%s\" does not exist", p.spec);
+	return 0;
+}
+
 int sub_scale(struct call *c, struct status *st)
 {
 	_cleanup_mut_doc_ yyjson_mut_doc *scale = NULL;
@@ -163,8 +174,10 @@ int sub_scale(struct call *c, struct status *st)
 	r = reg_find(c->lite, c->kind, c->route.ns, c->route.name, &old, st);
 	if (r < 0)
 		return r;
-	if (str_eq(c->route.verb, "get"))
-		return answer(c, old);
+	if (str_eq(c->route.verb, "get")) {
+		r = check_replicas(c->kind, old, st);
+		return r < 0 ? r : answer(c, old);
+	}
 	r = write_options(c, false, &o, manager, st);
 	if (r == 0)
 		r = str_eq(c->route.verb, "patch") ? patched(c, old, &scale, st)

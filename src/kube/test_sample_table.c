@@ -130,6 +130,8 @@ const struct sample_case sample_cases[] = {
 	  .text = "discovery: our kinds are in a table, we never ask for it" },
 	{ "20-readyz-verbose.txt", SAMPLE_PLAIN, KUBE_OK, .text = "[+]ping ok" },
 	{ "22-dryrun-create.txt", SAMPLE_EFFECT, KUBE_OK, "", "done" },
+	{ "23-scale-without-replicas-500.txt", SAMPLE_READ, KUBE_RETRY, "InternalError",
+	  "the spec replicas field \".spec.replicas\" does not exist" },
 	{ "30-kubelet-events.txt", SAMPLE_OTHER, .text = "a table of kubectl's, no exchange" },
 	/* a watch stream by itself */
 	{ "30-kubelet-lifecycle.jsonl", SAMPLE_WATCH, KUBE_OK, NULL, "", "1115" },

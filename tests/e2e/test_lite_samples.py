@@ -79,7 +79,7 @@ def left_out(name):
 
 
 ALL = [s for s in (Sample(p) for p in sorted(SAMPLES.glob("[01]*.txt")) if not left_out(p.stem) and p.stem[0] in "01")]
-ALL += [Sample(SAMPLES / "22-dryrun-create.txt")]
+ALL += [Sample(SAMPLES / name) for name in ("22-dryrun-create.txt", "23-scale-without-replicas-500.txt")]
 
 
 def scrub(value, key=None):
@@ -149,6 +149,12 @@ class World:
             self.patch(budget + "/status", {"status": {**counts, "currentHealthy": 2, "disruptionsAllowed": 1}})
         elif name.startswith("14"):
             self.lite.fault("error", "--code", "429", "--resource", "pods", "--count", "1")
+        elif name.startswith("23"):
+            self.lite.kubectl("apply", "-f", str(ROOT / "charts/sunk/crds"))
+            self.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "slurm"}})
+            kind, template = "sunk.coreweave.com/v1alpha1", {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+            body = {"apiVersion": kind, "kind": "NodeSet", "metadata": {"name": "main"}, "spec": {"template": template}}
+            self.post(f"/apis/{kind}/namespaces/slurm/nodesets", body)
 
     def learn(self, sample, answer):
         try:
