@@ -64,20 +64,34 @@ show_tail() { # LOG...: the last lines of those that say something
 	done
 }
 
-# A port below the range that the kernel gives out by itself, the start of a free run of $1.
-free_ports() {
-	f_taken=$(ss -Hltn | awk '{ n = split($4, a, ":"); print a[n] }')
-	f_try=0
-	while [ $f_try -lt 50 ]; do
-		f_base=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 11000))
-		if ! printf '%s\n' "$f_taken" | awk -v a=$f_base -v b=$((f_base + $1)) '$1 >= a && $1 < b { exit 1 }'; then
-			f_try=$((f_try + 1))
-			continue
-		fi
-		printf '%s\n' $f_base
-		return
-	done
-	die "found no $1 free ports in a row"
+# The first of so many ports in a row, below the range that the kernel gives out by itself. They are nobody else's for as long as
+# OWNER exists, also while nobody listens there: others may be starting, or their daemons dead for a moment.
+PORTS_FIRST=20000 PORTS_SPAN=12000
+free_ports() { # COUNT OWNER
+	f_table=/tmp/sunk-ports.$(id -u) # FIRST COUNT OWNER
+	(
+		umask 077
+		exec 6>>"$f_table"
+		flock 6
+		while read -r f_first f_count f_owner; do
+			[ ! -e "$f_owner" ] || printf '%s %s %s\n' "$f_first" "$f_count" "$f_owner"
+		done <"$f_table" >"$f_table.new"
+		f_base=$(ss -Hltn | awk '{ n = split($4, a, ":"); print a[n], 1 }' | cat - "$f_table.new" | awk -v want="$1" -v first=$PORTS_FIRST \
+			-v span=$PORTS_SPAN -v seed="$(od -An -N4 -tu4 /dev/urandom)" '
+			{ for (i = 0; i < $2; i++) taken[$1 + i] = 1 }
+			END {
+				srand(seed)
+				for (try = 0; try < 1000; try++) {
+					base = first + int(rand() * (span - want))
+					for (i = 0; i < want && !((base + i) in taken); i++);
+					if (i == want) { print base; exit }
+				}
+			}')
+		[ -n "$f_base" ] || die "found no $1 free ports in a row"
+		printf '%s %s %s\n' "$f_base" "$1" "$2" >>"$f_table.new"
+		cat "$f_table.new" >"$f_table" # not a new file: others wait for this one
+		printf '%s\n' "$f_base"
+	)
 }
 
 # Where a person works is shown inside the root too (dev/root): what a job or a Pod writes there is then found.

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # The real control plane of a cluster: etcd, kube-apiserver, kube-controller-manager and kube-scheduler. Sourced by dev/up,
-# which gives `dir`, `here`, launch(), await() and fail(); KUBE_BIN_DIR is where the programs are (dev/kube).
+# which gives `dir`, `here`, `kube_only`, launch(), await() and fail(); KUBE_BIN_DIR is where the programs are (dev/kube).
 #
 # It leaves in DIR/kube what lite leaves there: ready (the URL), token, ca.crt, kubeconfig. Each part is a script DIR/PART, so
 # that it can be started again as it was.
-: "${dir:?}" "${here:?}" "${KUBE_BIN_DIR:?}"
+: "${dir:?}" "${here:?}" "${kube_only:?}" "${KUBE_BIN_DIR:?}"
 
 part_script() { # NAME COMMAND...: with its flags one a line
 	ps_name=$1
@@ -47,16 +47,27 @@ real_kubeconfig() {
 }
 
 real_start() {
+	set --
 	command -v etcd >/dev/null 2>&1 || fail etcd "is not here (Debian's etcd-server)"
 	mkdir -p "$dir/kube"
 	real_certificates || fail "the Kubernetes API" "no certificates" "$dir/log/certificates.log"
-	r_port=$(free_ports 4)
+	r_port=$(free_ports 4 "$dir")
 	r_etcd=http://127.0.0.1:$((r_port + 1)) r_peer=http://127.0.0.1:$((r_port + 2))
 	printf 'https://127.0.0.1:%s\n' "$r_port" >"$dir/kube/url"
 	printf '%s\n' "$r_etcd" >"$dir/kube/etcd-url"
 	kubeconfig=$dir/kube/kubeconfig
 	real_kubeconfig
 
+	# who asked for what: sunk's daemons only
+	cat >"$dir/kube/audit-policy.yaml" <<-'POLICY'
+	apiVersion: audit.k8s.io/v1
+	kind: Policy
+	omitStages: [RequestReceived]
+	rules:
+	- level: Metadata
+	  userGroups: [system:serviceaccounts:slurm]
+	- level: None
+	POLICY
 	# a test's cluster need not outlive the machine: no fsync
 	part_script etcd etcd --name=sunk --data-dir="$dir/kube/etcd" --listen-client-urls="$r_etcd" --advertise-client-urls="$r_etcd" \
 		--listen-peer-urls="$r_peer" --initial-advertise-peer-urls="$r_peer" --initial-cluster="sunk=$r_peer" --unsafe-no-fsync --log-level=warn
@@ -65,10 +76,13 @@ real_start() {
 		--client-ca-file="$dir/kube/ca.crt" --token-auth-file="$dir/kube/tokens.csv" --authorization-mode=RBAC \
 		--service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$dir/kube/accounts.key" \
 		--service-account-signing-key-file="$dir/kube/accounts.key" --service-cluster-ip-range=10.96.0.0/24 --allow-privileged=true \
-		--endpoint-reconciler-type=none --event-ttl=1h --cert-dir="$dir/kube"
+		--endpoint-reconciler-type=none --event-ttl=1h --cert-dir="$dir/kube" \
+		--audit-policy-file="$dir/kube/audit-policy.yaml" --audit-log-path="$dir/log/audit.jsonl"
+	# Nodes that a test only writes down have no kubelet that says it lives
+	[ "$kube_only" = no ] || set -- --node-monitor-grace-period=1h
 	part_script kube-controller-manager "$KUBE_BIN_DIR/kube-controller-manager" --kubeconfig="$kubeconfig" --secure-port=0 --leader-elect=false \
 		--service-account-private-key-file="$dir/kube/accounts.key" --root-ca-file="$dir/kube/ca.crt" --cert-dir="$dir/kube" \
-		--kube-api-qps=200 --kube-api-burst=400 --concurrent-namespace-syncs=20
+		--kube-api-qps=200 --kube-api-burst=400 --concurrent-namespace-syncs=20 "$@"
 	part_script kube-scheduler "$KUBE_BIN_DIR/kube-scheduler" --kubeconfig="$kubeconfig" --secure-port=0 --leader-elect=false
 
 	launch etcd "$dir/etcd"
