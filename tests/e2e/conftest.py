@@ -42,13 +42,16 @@ def logs_below(directory):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "lite_only(reason): says nothing about a real control plane")
+    config.addinivalue_line("markers", "real_only: needs the parts of a real control plane")
 
 
-def pytest_collection_modifyitems(items):
-    for item in items if REAL else ():
-        mark = item.get_closest_marker("lite_only")
-        if mark:
-            item.add_marker(pytest.mark.skip(reason=f"only on lite: {mark.args[0]}"))
+def pytest_collection_modifyitems(config, items):
+    """Left out, not skipped: nobody need wonder about them. The runner tells how many."""
+    other = "lite_only" if REAL else "real_only"
+    out = [item for item in items if item.get_closest_marker(other)]
+    items[:] = [item for item in items if not item.get_closest_marker(other)]
+    if out:
+        config.hook.pytest_deselected(items=out)
 
 
 def pytest_runtest_setup(item):

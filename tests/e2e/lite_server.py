@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A `sunk-lite serve` for a test: started in a directory of its own, always stopped by its pid."""
+"""A Kubernetes API for a test, and nothing else: a `sunk-lite serve`, started in a directory of its own, always stopped by its pid; or,
+with SUNK_KUBE=real, a real control plane (Kube is the one or the other)."""
 
 import json
 import os
@@ -16,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SUNK_BUILD", ROOT / "build"))
 DEADLINE = 30  # seconds; what takes longer has failed
-ALIVE = []  # every Lite that was not closed yet: the logs of a test that fails
+REAL = os.environ.get("SUNK_KUBE") == "real"
+ALIVE = []  # every one that was not closed yet: the logs of a test that fails
 
 
 def program():
@@ -47,51 +49,24 @@ class Answer:
         return json.loads(self.text)
 
 
-class Lite:
-    def __init__(self, *flags):
+class Api:
+    """One that runs: `data` holds what it left for clients."""
+
+    def __init__(self):
         self.dir = Path(tempfile.mkdtemp(prefix="lite-e2e-"))
-        self.data = self.dir / "data"
         self.home = self.dir / "home"
         self.home.mkdir()
-        self.flags = flags
-        self.process = None
         ALIVE.append(self)
-        self.start()
-
-    # ---- the process ----
-
-    def start(self, *more):
-        ready = self.data / "ready"
-        ready.unlink(missing_ok=True)  # one that was killed leaves it behind
-        self.log = open(self.dir / "log", "ab")
-        self.process = subprocess.Popen(
-            [program(), "serve", "--dir", str(self.data), *self.flags, *more], stdout=self.log, stderr=self.log
-        )
-        wait_for("the server is ready\n" + self.tail(), lambda: ready.exists() or self.process.poll() is not None)
-        assert self.process.poll() is None, self.tail()
-        self.url = ready.read_text().strip()
-        self.token = (self.data / "token").read_text()
-        self.context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
-
-    def stop(self, how=signal.SIGTERM):
-        if self.process and self.process.poll() is None:
-            os.kill(self.process.pid, how)
-            self.process.wait(DEADLINE)
-            assert how == signal.SIGKILL or self.process.returncode == 0, self.tail()  # sanitizers speak here
-        self.log.close()
-
-    def restart(self, how=signal.SIGTERM, *more):
-        self.stop(how)
-        self.start(*more)
 
     def close(self):
         self.stop()
         ALIVE.remove(self)
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def tail(self):
-        path = self.dir / "log"
-        return "\n".join(path.read_text(errors="replace").splitlines()[-20:]) if path.exists() else ""
+    def find(self):
+        self.url = (self.data / "ready").read_text().strip()
+        self.token = (self.data / "token").read_text().strip()
+        self.context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
 
     # ---- kubectl ----
 
@@ -144,12 +119,73 @@ class Lite:
         request = urllib.request.Request(self.url + path, headers={"Authorization": "Bearer " + self.token})
         return urllib.request.urlopen(request, context=self.context, timeout=timeout)
 
+
+class Lite(Api):
+    def __init__(self, *flags):
+        super().__init__()
+        self.data = self.dir / "data"
+        self.flags = flags
+        self.process = None
+        self.start()
+
+    def start(self, *more):
+        ready = self.data / "ready"
+        ready.unlink(missing_ok=True)  # one that was killed leaves it behind
+        self.log = open(self.dir / "log", "ab")
+        self.process = subprocess.Popen(
+            [program(), "serve", "--dir", str(self.data), *self.flags, *more], stdout=self.log, stderr=self.log
+        )
+        wait_for("the server is ready\n" + self.tail(), lambda: ready.exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.tail()
+        self.find()
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            os.kill(self.process.pid, how)
+            self.process.wait(DEADLINE)
+            assert how == signal.SIGKILL or self.process.returncode == 0, self.tail()  # sanitizers speak here
+        self.log.close()
+
+    def restart(self, how=signal.SIGTERM, *more):
+        self.stop(how)
+        self.start(*more)
+
+    def tail(self):
+        path = self.dir / "log"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-20:]) if path.exists() else ""
+
     def fault(self, kind, *args, ok=True):
         r = subprocess.run(
             [program(), "fault", "--dir", str(self.data), kind, *args], capture_output=True, text=True, timeout=60
         )
         assert (r.returncode == 0) == ok, r.stdout + r.stderr
         return r.stdout + r.stderr
+
+
+class Real(Api):
+    def __init__(self, *_):
+        super().__init__()
+        self.data = self.dir / "c/kube"
+        self.run("up", "--kube-only")
+        self.find()
+
+    def run(self, script, *flags):
+        r = subprocess.run([ROOT / "dev" / script, "--dir", self.dir / "c", *flags], capture_output=True, text=True, timeout=240, check=False)
+        assert r.returncode == 0, r.stdout + r.stderr
+
+    def stop(self):
+        if (self.dir / "c/cluster").exists():
+            self.run("down")
+
+    def tail(self):
+        path = self.dir / "c/log/kube-apiserver.log"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-20:]) if path.exists() else ""
+
+    def env(self, **more):
+        return super().env(**more) | {"PATH": os.environ["KUBE_BIN_DIR"] + ":" + os.environ["PATH"]}
+
+
+Kube = Real if REAL else Lite
 
 
 def pod(name, ns="default", **spec):

@@ -29,6 +29,7 @@ class Load:
     def __init__(self, space, seed):
         self.space, self.world, self.random = space, space.world, random.Random(seed)
         self.pods, self.harmed, self.jobs = [], set(), []
+        self.excuses = ()
         self.n = 0
         self.ending = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -93,8 +94,16 @@ class Load:
         self.thread.join(60)
         assert not self.thread.is_alive()
 
+    def excuse(self, *reasons):
+        """Pods that have such an event need not have succeeded."""
+        self.excuses = reasons
+
     def unharmed(self):
-        return [p for p in self.pods if p.uid not in self.harmed]
+        harmed = set(self.harmed)
+        if self.excuses:
+            r = self.world.call("GET", f"/api/v1/namespaces/{self.space.ns}/events")
+            harmed |= {e["involvedObject"].get("uid") for e in r.json["items"] if e["reason"] in self.excuses}
+        return [p for p in self.pods if p.uid not in harmed]
 
     def all_succeed(self, deadline=120):
         """What nobody deleted or cancelled has done its work."""

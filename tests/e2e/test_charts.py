@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import yaml
-from world import REAL, World
+from world import World
 
 from lite_server import ROOT
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests/charts"))
 import helm  # noqa: E402
 
 pytestmark = [
-    pytest.mark.skipif(not REAL, reason="tests/charts does it on lite"),
+    pytest.mark.real_only,  # tests/charts does it on lite
     pytest.mark.skipif(helm.missing(), reason="no helm: dev/helm --make builds one"),
 ]
 OF_OTHERS = {"PodMonitor", "PrometheusRule"}  # their definitions come with Prometheus' operator

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from world import PREFIX, REAL
+from world import PREFIX
 
 WORLD = {"options": ("--cpus", "4"), "nodes": 2}
 
@@ -28,9 +28,8 @@ def kubectl(request, world):
     return run
 
 
+@pytest.mark.real_only  # which brings its own kubectl
 def test_there_are_two_versions_on_a_real_control_plane(world):
-    if not REAL:
-        pytest.skip("only on a real control plane, which brings its own kubectl")
     versions = {json.loads(world.run(p, "version", "--client", "-o", "json"))["clientVersion"]["gitVersion"] for p in kubectls()}
     assert len(versions) == 2, versions
 

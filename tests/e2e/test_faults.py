@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of the control plane and of Slurm are killed under load, with everything in its place. Each test ends with "nothing lost"
-(checker.py). test_faults_kill.py does that to our own daemons."""
+"""Parts of the control plane are killed, forget and fail under load, with everything in its place. Each test ends with "nothing lost"
+(checker.py). test_faults_slurm.py does that to Slurm, test_faults_kill.py to our own daemons."""
 
+import calendar
 import json
 import os
-import signal
+import re
+import subprocess
 import time
 import urllib.request
 
 import pytest
+from between import SOURCE, Between
 from checker import disagreements
-from load import FOREIGN, OPTIONS, PARTS, grows, settle
-from world import REAL
+from load import FOREIGN, LEASE, OPTIONS, PARTS, grows, settle
+from rights import requests
 
 WORLD = {"options": OPTIONS, "nodes": 4}
-pytestmark = pytest.mark.skipif(not REAL, reason="on a real control plane only")
+pytestmark = pytest.mark.real_only
 
 
 def ready(world):
@@ -62,27 +65,99 @@ def test_history_that_is_gone(world, load):
     settle(world, load)
 
 
-def test_slurmctld_killed_and_munged_away(world, load):
-    grows(load, 2)
-    for part in ("slurmctld", "munged"):
-        pid = int(world.run(world.dev / "slurm", "pid", world.dir / "slurm", part))
-        os.kill(pid, signal.SIGKILL)
-        time.sleep(3)
-        world.slurm_part("end", part)
-        world.slurm_part("run", part)
-        world.until("slurmctld answers", world.slurm_answers, 60)
+@pytest.fixture
+def between(world):
+    """All of our daemons go through it, and are started again as they were afterwards."""
+    made = Between(world)
+    yield made
+    made.close()
+    for part in PARTS:
+        restart(world, part)
+
+
+def restart(world, part):
+    """Waits until it leads."""
+    log = world.dir / f"log/{part}.log"
+    size = log.stat().st_size
+    world.kill_part(part)
+    world.start_part(part, world.dir / part, *LEASE.split())
+    world.until(f"{part} leads", lambda: b"we lead" in log.read_bytes()[size:])
+
+
+def test_half_a_minute_of_429_and_of_500(world, load, between):
+    for part in PARTS:
+        between.lead_through(part)
+        restart(world, part)
+    pids = [world.pid(part) for part in PARTS]
+    for code in (429, 500):
+        grows(load, 2)
+        had = between.answered
+        between.answer(code)
+        time.sleep(30)
+        between.answer(None)
+        assert between.answered > had
         grows(load)
+    assert [world.pid(part) for part in PARTS] == pids
     settle(world, load)
 
 
-def test_a_minute_without_slurmctld(world, load):
-    grows(load, 2)
-    world.slurm_part("end", "slurmctld")
-    time.sleep(60)
-    world.slurm_part("run", "slurmctld")
-    world.until("slurmctld answers", world.slurm_answers, 60)
-    grows(load)
-    settle(world, load)
+# ---- two leaders ----
+
+
+def said_at(log, text):
+    """When the last line with this text was written; None when there is none."""
+    found = [line for line in log.read_text(errors="replace").splitlines() if text in line]
+    when = found and re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", found[-1])
+    return calendar.timegm(time.strptime(when[1], "%Y-%m-%dT%H:%M:%S")) + float(when[2] or 0) if when else None
+
+
+def acts(world, source):
+    """When the scheduler at this address changed something, by the API server's own log. Not its lease."""
+    for e in requests(world.dir / "log/audit.jsonl", "slurm", "slurm-scheduler"):
+        if e["verb"] not in ("get", "list", "watch") and e["objectRef"]["resource"] != "leases" and e["sourceIPs"] == [source]:
+            at = e["requestReceivedTimestamp"]
+            yield calendar.timegm(time.strptime(at[:19], "%Y-%m-%dT%H:%M:%S")) + float(at[19:-1])
+
+
+def test_a_leader_that_is_cut_off_stops_before_the_next_one_begins(world, load, between):
+    between.lead_through("scheduler")
+    restart(world, "scheduler")
+    [direct] = between.before.values()
+    config = world.dir / "accounts/second.kubeconfig"
+    config.write_text(direct)
+    second = world.dir / "log/second.log"
+    earlier = len(list(acts(world, "127.0.0.1")))
+    free = ("--listen=127.0.0.1:0", "--hook-listen=127.0.0.1:0", "--doorbell-port=0")
+    with open(second, "wb") as log:
+        p = subprocess.Popen(
+            [world.dir / "scheduler", *LEASE.split(), "--kubeconfig", config, *free],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "POD_NAME": "second"},
+        )  # fmt: skip
+    try:
+        world.until("it sees who leads", lambda: said_at(second, "the leader is"))
+        grows(load)
+        assert list(acts(world, SOURCE)) and len(list(acts(world, "127.0.0.1"))) == earlier
+        cut = time.time()
+        between.be_deaf(True)
+        first = world.dir / "log/scheduler.log"
+        ended = world.until("the first leads no more", lambda: (at := said_at(first, "we do not lead any more")) and at > cut and at)
+        begun = world.until("the second leads", lambda: said_at(second, "we lead"))
+        world.until("and acts", lambda: len(list(acts(world, "127.0.0.1"))) > earlier)
+        assert cut < ended < begun, (cut, ended, begun)
+        assert begun < cut + 2 + 10, "a lease lasts two seconds, and the machine may be busy"
+        grows(load)
+        between.be_deaf(False)
+        world.until("the first sees who leads", lambda: (said_at(first, "the leader is") or 0) > begun)
+        grows(load)
+        late = [at for at in acts(world, SOURCE) if at > ended]
+        assert not late, f"the first acted {late[0] - ended} s after its end"
+        settle(world, load)
+    finally:
+        p.kill()
+        p.wait()
+
+
+# ---- the checker itself ----
 
 
 def test_the_checker_sees_what_is_lost(world, load):

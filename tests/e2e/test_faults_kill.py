@@ -3,25 +3,49 @@
 
 import os
 import random
+import threading
 import time
 
 import pytest
 from load import LEASE, OPTIONS, PARTS, SEED, grows, settle
-from world import REAL
 
 WORLD = {"options": OPTIONS, "nodes": 4}
-ROUNDS = int(os.environ.get("SUNK_KILL_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("SUNK_KILL_ROUNDS", "50"))  # of each
+AT_WORK_S = 1.5  # at most, from when it leads
 
-pytestmark = pytest.mark.skipif(not REAL, reason="on a real control plane only")
+pytestmark = pytest.mark.real_only
+
+
+def killer(world, part, dice):
+    """Kills one daemon again and again: now and then before it leads, mostly some time after that."""
+    log = world.dir / f"log/{part}.log"
+    for _ in range(ROUNDS):
+        size = log.stat().st_size
+        world.start_part(part, world.dir / part, *LEASE.split())
+        if dice.random() < 0.8:
+            world.until(f"{part} leads", lambda s=size: b"we lead" in log.read_bytes()[s:])
+        time.sleep(dice.uniform(0, AT_WORK_S))
+        world.kill_part(part)
+    world.start_part(part, world.dir / part, *LEASE.split())
 
 
 def test_daemons_killed_at_any_moment(world, load):
-    dice = random.Random(SEED)
-    for _ in range(ROUNDS):
-        for part in dice.sample(PARTS, 3):
-            time.sleep(dice.uniform(0, 0.4))
-            world.kill_part(part)
-            world.start_part(part, world.dir / part, *LEASE.split())
-        time.sleep(dice.uniform(0, 6))  # a lease must run out before anybody acts again: mostly they get that far
+    """Each by itself, so that any of them is away while any other is at work."""
+    failures = []
+
+    def run(part, dice):
+        try:
+            killer(world, part, dice)
+        except BaseException as e:  # pylint: disable=broad-except
+            failures.append(e)
+
+    threads = [threading.Thread(target=run, args=(part, random.Random(f"{SEED} {part}"))) for part in PARTS]
+    for part in PARTS:
+        world.kill_part(part)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
     grows(load)
     settle(world, load)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""NodeSets, run by `sunk operator` on sunk-lite. The test stands in for kubelet and syncer."""
+"""NodeSets, run by `sunk operator` on a Kubernetes API. The test stands in for kubelet and syncer."""
 
 import os
 import signal
@@ -9,9 +9,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from lite_server import BUILD, DEADLINE, ROOT, Lite, node, wait_for
-
-pytestmark = pytest.mark.lite_only("the test plays the kubelet on a lite of its own")
+from lite_server import BUILD, DEADLINE, ROOT, Kube, node, wait_for
 
 CRDS = ROOT / "charts" / "sunk" / "crds"
 PENDING = "sunk.coreweave.com/pending-deletion"
@@ -26,7 +24,7 @@ def nodeset(name, **spec):
     }
 
 
-class Cluster(Lite):
+class Cluster(Kube):
     """Three Nodes and an operator, with the definitions of NodeSets or without."""
 
     def __init__(self, crds=True):

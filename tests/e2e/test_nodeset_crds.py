@@ -2,19 +2,19 @@
 """The definitions of NodeSets and NodeSlices, as real kubectl shows them."""
 
 import pytest
-from lite_server import DEADLINE, ROOT, Lite
-
-pytestmark = pytest.mark.lite_only("on a lite of its own")
+from lite_server import DEADLINE, ROOT, Kube, wait_for
 
 CRDS = ROOT / "charts" / "sunk" / "crds"
 
 
 @pytest.fixture(scope="module")
 def lite():
-    server = Lite("--node-grace", "0")
+    server = Kube("--node-grace", "0")
     try:
         server.kubectl("apply", "-f", str(CRDS))
         server.kubectl("wait", "--for=condition=Established", "crd", "--all", f"--timeout={DEADLINE}s")
+        # a real server shows their schemas some moments later
+        wait_for("they are explained", lambda: all(server.kubectl("explain", what, ok=None) for what in ("nodeset", "nodeslice")))
         yield server
     finally:
         server.close()

@@ -8,8 +8,9 @@ import urllib.request
 import pytest
 from lite_server import BUILD, node
 from rights import asked, granted, refused, requests
-from world import DEV, PREFIX
+from provisioner import Provisioner
 from test_scheduler_volumes import claim, with_claim
+from world import DEV, PREFIX, REAL
 
 NS = "slurm"
 ACCOUNTS = {"operator": "sunk-operator", "syncer": "slurm-syncer", "scheduler": "slurm-scheduler", "login": "slurm-login"}
@@ -20,12 +21,17 @@ UNSEEN = {
 }
 WORLD = {"options": ("--parts", "scheduler,syncer,operator", "--accounts", "--cpus", "16"), "nodes": 2}
 
-pytestmark = [
-    pytest.mark.lite_only("reads lite's audit log"),
-    pytest.mark.skipif(
-        subprocess.run([DEV / "helm", "--path"], capture_output=True, check=False).returncode != 0, reason="no helm: dev/helm --make builds one"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    subprocess.run([DEV / "helm", "--path"], capture_output=True, check=False).returncode != 0, reason="no helm: dev/helm --make builds one"
+)
+
+
+@pytest.fixture(name="volumes", scope="module")
+def made_volumes(world):
+    made = Provisioner(world) if REAL else None
+    yield
+    if made:
+        made.close()
 
 
 def log(world):
@@ -118,7 +124,7 @@ def grow_and_shrink(world):
     world.until("all is gone", lambda: nobody_ran() and not pods() and world.call("GET", f"{path}/x").status == 404)
 
 
-def test_the_roles_of_the_charts_are_what_the_daemons_ask_for(world, space):
+def test_the_roles_of_the_charts_are_what_the_daemons_ask_for(world, space, volumes):
     run_pods(world, space)
     look_around(world, space)
     drain_and_reboot(world)

@@ -14,6 +14,9 @@ LEASE = "--lease-duration=3s --renew-deadline=2s --retry-period=500ms"
 WORLD = {"options": ("--cpus", "16", "--conf", "MinJobAge=300", "--conf", "MessageTimeout=10", "--conf", "SlurmdTimeout=10", "--scheduler-flags", LEASE)}
 
 
+ON_COMMAND = pytest.mark.lite_only("a real server does not fail on command; between.py does for it, see test_faults.py")
+
+
 @pytest.fixture(autouse=True)
 def no_fault_stays(world):
     yield
@@ -30,6 +33,7 @@ def one_job(world, pod, job_id=None):
 # ---- the scheduler dies ----
 
 
+@ON_COMMAND
 def test_killed_between_submit_and_annotate_the_same_job_is_adopted(world, space):
     """The API takes no change of Pods: the job is there, the Pod does not know. fluence #68: ids were only in memory."""
     world.fault("error", "--code", "503", "--verb", "patch", "--resource", "pods")
@@ -70,6 +74,7 @@ def submits_under_way(world):
     return len([line for line in out.splitlines() if line.startswith("ESTAB")]) >= 1
 
 
+@ON_COMMAND
 def test_a_lost_answer_of_the_api_makes_no_second_job_and_no_second_binding(world, space):
     """The annotation and the binding happen, but we are not told."""
     world.fault("lose-answer", "--verb", "patch", "--resource", "pods", "--share", "0.5", "--seed", "3")
@@ -80,6 +85,7 @@ def test_a_lost_answer_of_the_api_makes_no_second_job_and_no_second_binding(worl
         one_job(world, pod)
 
 
+@ON_COMMAND
 @pytest.mark.parametrize("kind", [("error", "--code", "500"), ("error", "--code", "409"), ("error", "--code", "429")])
 def test_an_api_that_fails_often_only_makes_it_slower(world, space, kind):
     pods = [space.pod(f"slow{i}", "sleep 1") for i in range(5)]
