@@ -18,7 +18,7 @@ enum { EXIT_USAGE = 2 };
 #define PING_TIMEOUT (5 * USEC_SEC)
 
 struct settings {
-	char *url, *token_file, *ca_file;
+	char *url, *token_file, *ca_file, *uid_file;
 	usec_t timeout;
 	bool retry, help;
 };
@@ -80,10 +80,12 @@ static int run_placeholder(const struct settings *s)
 
 static int run_in_slurmd(const struct settings *s, int (*run)(const struct prolog *p), usec_t timeout)
 {
-	_cleanup_free_ char *token = NULL;
+	_cleanup_free_ char *token = NULL, *uid = NULL;
 	struct err err = { 0 };
 	int r = find_token(s, &token, &err);
 
+	if (r == 0 && run == prolog_run && !str_empty(s->uid_file))
+		r = prolog_read_uid(s->uid_file, &uid, &err);
 	if (r < 0) {
 		fprintf(stderr, "sunk-hook: %s\n", err_text(&err));
 		return EXIT_FAILURE;
@@ -94,6 +96,7 @@ static int run_in_slurmd(const struct settings *s, int (*run)(const struct prolo
 	                           .node = getenv("SLURMD_NODENAME"),
 	                           .job = getenv("SLURM_JOB_ID"),
 	                           .extra = getenv("SLURM_JOB_EXTRA"),
+	                           .slurmd_uid = uid,
 	                           .timeout = s->timeout ? s->timeout : timeout });
 	if (token)
 		explicit_bzero(token, strlen(token));
@@ -137,8 +140,9 @@ static void usage(FILE *to, struct arg *args, size_t n)
 		fprintf(to, "  %-12s %s\n", verbs[i].name, verbs[i].help);
 	args_help(args, n, &help);
 	fprintf(to,
-	        "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE are the defaults of "
-	        "the flags;\n"
+	        "\nFlags:\n%s\nEnvironment: SUNK_HOOK_URL, SUNK_HOOK_TOKEN_FILE, SUNK_HOOK_CA_FILE, SUNK_POD_UID_FILE "
+	        "are the "
+	        "defaults of the flags;\n"
 	        "SUNK_HOOK_TOKEN is the token itself, used when no file is named. placeholder takes all it needs from "
 	        "the\n"
 	        "environment: SUNK_POD, SUNK_HOOK_URL, SUNK_HOOK_TOKEN, SUNK_KILL_WAIT, SUNK_HOOK_CA, and Slurm's "
@@ -158,6 +162,7 @@ int main(int argc, char **argv)
 	struct settings s = { .url = env_or_empty("SUNK_HOOK_URL"),
 		              .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
 		              .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
+		              .uid_file = env_or_empty("SUNK_POD_UID_FILE"),
 		              .timeout = 0 };
 	struct arg args[] = {
 		{ .flag = "url",
@@ -175,6 +180,13 @@ int main(int argc, char **argv)
 		  .value = &s.ca_file,
 		  .unit = "FILE",
 		  .help = "CA certificates that the server's is checked against; else the system's." },
+		{ .flag = "pod-uid-file",
+		  .type = ARG_STRING,
+		  .value = &s.uid_file,
+		  .unit = "FILE",
+		  .help = "File with the uid of the Pod that slurmd runs in: prolog goes on by this Pod's lock only. "
+		          "One that "
+		          "is not there counts as not given." },
 		{ .flag = "timeout",
 		  .type = ARG_DURATION,
 		  .value = &s.timeout,

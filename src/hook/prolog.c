@@ -15,6 +15,7 @@
 #define CAUSE_MAX 400
 #define BODY_MAX 2048
 #define NODE_NAME_MAX 253
+#define UID_FILE_MAX 256
 #define SCONTROL_MAX (10 * USEC_SEC)
 #define SHOWN_MAX 16384 /* of a node, as scontrol shows it */
 #define UNKNOWN_PAUSE (500 * USEC_MSEC)
@@ -141,7 +142,28 @@ void prolog_body(const struct prolog *p, struct buf *out)
 				buf_add_char(out, *c);
 		buf_add_char(out, '"');
 	}
+	if (p->slurmd_uid)
+		buf_printf(out, ",\"slurmdUid\":\"%s\"", p->slurmd_uid);
 	buf_add_char(out, '}');
+}
+
+int prolog_read_uid(const char *path, char **ret, struct err *err)
+{
+	_cleanup_buf_ struct buf b = BUF(UID_FILE_MAX);
+	int r = buf_read_file(&b, path);
+
+	if (r == -ENOENT) {
+		*ret = NULL;
+		return 0;
+	}
+	if (r < 0)
+		return err_errno(err, r, "%s", path);
+	while (b.len && strchr(" \t\r\n", b.data[b.len - 1]))
+		b.data[--b.len] = 0;
+	if (strlen(buf_text(&b)) != b.len || !node_name_is_sane(buf_text(&b)))
+		return err_set(err, -EINVAL, "%s: that is no uid of a Pod", path);
+	*ret = mem_strdup(buf_text(&b));
+	return 0;
 }
 
 static int ask(const struct prolog *p, const char *what, usec_t deadline, bool retry, struct hook_answer *answer,

@@ -24,16 +24,21 @@
 struct prolog {
 	const char *url, *token, *ca_file; /* token and ca_file may be NULL */
 	const char *node, *job, *extra;    /* SLURMD_NODENAME, SLURM_JOB_ID, SLURM_JOB_EXTRA */
+	const char *slurmd_uid;            /* of the Pod that slurmd runs in; NULL = not known */
 	usec_t timeout;
 };
 
 int prolog_run(const struct prolog *p); /* the exit status */
 int epilog_run(const struct prolog *p);
 
+/* The uid of the Pod that this runs in, from a file that its volume has (downward API). slurmd hands none of its environment to a prolog.
+ * NULL when there is no such file: a Pod that was made before it was told to have one. */
+int prolog_read_uid(const char *path, char **ret, struct err *err);
+
 /* The pure parts. */
 bool extra_is_placeholder(const char *extra); /* "<namespace>/<name>/<uid>", marked or not */
 void prolog_body(const struct prolog *p, struct buf *out); /* of a call: JSON */
-bool node_name_is_sane(const char *node);     /* it becomes part of an address and of scontrol's arguments */
+bool node_name_is_sane(const char *node); /* it becomes part of an address and of scontrol's arguments */
 /* From what `scontrol show node` prints: drained, and the reason is neither the syncer's ("k8s:…") nor one of ours ("…(sunk:…)"). */
 bool node_is_drained_by_others(const char *shown);
 /* What an answer's body says is wrong, on one line; what is no such body is shown shortened. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hook/prolog.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/test.h"
 
@@ -68,6 +71,50 @@ static void test_a_call_names_the_pod_of_a_placeholder(void **state)
 	}
 }
 
+static void test_a_call_names_the_pod_that_slurmd_runs_in(void **state)
+{
+	_cleanup_buf_ struct buf out = BUF(2048);
+
+	(void)state;
+	prolog_body(&(struct prolog) { .job = "7", .slurmd_uid = "u-1" }, &out);
+	assert_string_equal(buf_text(&out), "{\"jobId\":7,\"strict\":false,\"slurmdUid\":\"u-1\"}");
+}
+
+static void test_the_uid_of_slurmds_pod_is_read_from_its_file(void **state)
+{
+	static const struct {
+		const char *text, *uid; /* uid NULL: an error */
+	} cases[] = {
+		{ "bfeed210-7f68-4401-9383-8916459c6e78", "bfeed210-7f68-4401-9383-8916459c6e78" },
+		{ "bfeed210-7f68\n", "bfeed210-7f68" },
+		{ "", NULL },
+		{ "\n", NULL },
+		{ "a\nb", NULL },
+		{ "a\",\"strict\":false", NULL },
+	};
+	char path[] = "/tmp/uid-XXXXXX";
+	_cleanup_fd_ int fd = mkstemp(path);
+	struct err err = { 0 };
+	char *uid = NULL;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, cases[i].text, strlen(cases[i].text), 0), strlen(cases[i].text));
+		assert_int_equal(prolog_read_uid(path, &uid, &err), cases[i].uid ? 0 : -EINVAL);
+		if (!cases[i].uid)
+			continue;
+		assert_string_equal(uid, cases[i].uid);
+		free(uid);
+		uid = NULL;
+	}
+	unlink(path);
+	assert_int_equal(prolog_read_uid(path, &uid, &err), 0); /* a Pod from before there was such a file */
+	assert_null(uid);
+	assert_true(prolog_read_uid("/tmp", &uid, &err) < 0);
+}
+
 static void test_the_cause_is_one_line_whatever_the_answer(void **state)
 {
 	static const struct {
@@ -113,5 +160,6 @@ static void test_a_drain_of_others_is_recognised(void **state)
 }
 
 TEST_MAIN(TEST(placeholder_jobs_are_known_by_their_extra), TEST(only_names_of_nodes_become_part_of_an_address),
-          TEST(a_call_names_the_pod_of_a_placeholder), TEST(the_cause_is_one_line_whatever_the_answer),
+          TEST(a_call_names_the_pod_of_a_placeholder), TEST(a_call_names_the_pod_that_slurmd_runs_in),
+          TEST(the_uid_of_slurmds_pod_is_read_from_its_file), TEST(the_cause_is_one_line_whatever_the_answer),
           TEST(a_drain_of_others_is_recognised))

@@ -379,7 +379,7 @@ static bool is_settling(struct sync_entry *e, usec_t now)
 
 static struct lock_ask_decision view_lock(struct syncer *s, struct sync_entry *e, const struct pod *pod)
 {
-	struct lock_ask_view v = { .asked = sync_hooks_level(e),
+	struct lock_ask_view v = { .asked = sync_hooks_level(e, pod),
 		                   .own_epoch = e->epoch_term == s->term ? e->own_epoch : 0,
 		                   .first_epoch = sync_hash(pod->meta.uid) >> EPOCH_SHIFT };
 	bool busy = e->node && snode_is_running(e->node);
@@ -392,11 +392,11 @@ static struct lock_ask_decision view_lock(struct syncer *s, struct sync_entry *e
 }
 
 /* While the operator locks the node for a prolog, nobody else writes the Pod: each write would cost the other one a conflict. */
-static bool is_being_locked(struct syncer *s, struct sync_entry *e, usec_t now)
+static bool is_being_locked(struct syncer *s, struct sync_entry *e, const struct pod *pod, usec_t now)
 {
 	usec_t until = usec_add(e->hook, SYNC_LOCKING_SPAN);
 
-	if (sync_hooks_level(e) == LEVEL_NONE || now >= until)
+	if (sync_hooks_level(e, pod) == LEVEL_NONE || now >= until)
 		return false;
 	sync_dirty(s, e, until);
 	return true;
@@ -441,7 +441,7 @@ static void look_kube(struct syncer *s, struct sync_entry *e, const struct pod *
 	slurm_conditions_decide(&v, &c);
 	if (c.again != USEC_NEVER)
 		sync_dirty(s, e, c.again);
-	if (lock.act == LOCK_ASK_KEEP && ((!c.n_conditions && !c.n_labels) || is_being_locked(s, e, now)))
+	if (lock.act == LOCK_ASK_KEEP && ((!c.n_conditions && !c.n_labels) || is_being_locked(s, e, pod, now)))
 		return;
 	if (s->n_pods >= SYNC_PODS_MAX && lock.act != LOCK_ASK_REQUEST)
 		wait_turn(&s->pod_turns, &e->pod_turn); /* a prolog does not wait for its turn */

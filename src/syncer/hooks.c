@@ -7,12 +7,25 @@
 
 #define BLOCKED_BY_MAX 1024
 
-enum lock_level sync_hooks_level(const struct sync_entry *e)
+static const char going_away[] = "{\"error\":\"the node is going away: its Pod is deleted\"}";
+
+/* A Pod of slurmd is made again under its old name, and the watch may still show the one before, with its lock: a prolog that says
+ * which one it runs in waits until that one is seen. */
+static bool is_of(const struct parked *p, const struct pod *pod)
+{
+	return !p->slurmd_uid || str_eq(p->slurmd_uid, pod->meta.uid);
+}
+
+enum lock_level sync_hooks_level(const struct sync_entry *e, const struct pod *pod)
 {
 	enum lock_level level = LEVEL_NONE;
 
-	LIST_EACH (l, &e->parked)
-		level = MAX_OF(level, LIST_ITEM(l, struct parked, link)->level);
+	LIST_EACH (l, &e->parked) {
+		const struct parked *p = LIST_ITEM(l, struct parked, link);
+
+		if (is_of(p, pod))
+			level = MAX_OF(level, p->level);
+	}
 	return level;
 }
 
@@ -22,6 +35,7 @@ static void answer(struct syncer *s, struct parked *p, int status, const char *j
 	s->n_parked--;
 	sync_count_hook(s, status, sync_now(s) - p->since);
 	p->reply(p->arg, status, json);
+	free(p->slurmd_uid);
 	free(p);
 }
 
@@ -34,9 +48,14 @@ void sync_hooks_close(struct syncer *s, struct sync_entry *e, int status, const 
 /* Names who was in the way, as far as the operator has said so on the Pod. */
 static void answer_too_late(struct syncer *s, struct parked *p, const struct pod *pod)
 {
-	const char *who = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY);
 	_cleanup_buf_ struct buf json = BUF(BLOCKED_BY_MAX + 128);
+	const char *who;
 
+	if (!pod || !is_of(p, pod)) {
+		answer(s, p, 504, "{\"error\":\"the Pod that slurmd runs in was not seen in time\"}");
+		return;
+	}
+	who = pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY);
 	buf_printf(&json, "{\"error\":\"the node was not locked in time%s", who ? ": " : "");
 	for (const char *c = str_or(who, ""); *c && json.len < BLOCKED_BY_MAX; c++)
 		if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ')
@@ -45,19 +64,24 @@ static void answer_too_late(struct syncer *s, struct parked *p, const struct pod
 	answer(s, p, 504, buf_text(&json));
 }
 
+/* Whether the Pod of slurmd is one that was never seen. */
+static bool is_to_come(const struct sync_entry *e, const char *slurmd_uid)
+{
+	return !str_empty(slurmd_uid) && !str_eq(slurmd_uid, e->pod_uid);
+}
+
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds)
 {
 	usec_t now = sync_now(s), next = USEC_NEVER;
+	bool goes = !pod || pod->meta.deletion;
 	size_t waited = s->n_parked;
 
-	if (!pod || pod->meta.deletion) {
-		sync_hooks_close(s, e, 409, "{\"error\":\"the node is going away: its Pod is deleted\"}");
-		return;
-	}
 	LIST_EACH (l, &e->parked) {
 		struct parked *p = LIST_ITEM(l, struct parked, link);
 
-		if (holds >= p->level)
+		if (goes && !is_to_come(e, p->slurmd_uid))
+			answer(s, p, 409, going_away);
+		else if (!goes && is_of(p, pod) && holds >= p->level)
 			answer(s, p, 200,
 			       holds == LEVEL_STRICT ? "{\"lock\":\"locked_strict\"}" : "{\"lock\":\"locked\"}");
 		else if (now >= p->deadline)
@@ -88,6 +112,7 @@ static void pre_hook(struct syncer *s, struct sync_entry *e, const struct syncer
 	}
 	p = NEW(struct parked);
 	*p = (struct parked) { .level = ask->strict ? LEVEL_STRICT : LEVEL_NORMAL,
+		               .slurmd_uid = str_empty(ask->slurmd_uid) ? NULL : mem_strdup(ask->slurmd_uid),
 		               .since = sync_now(s),
 		               .reply = ask->reply,
 		               .arg = ask->arg };
@@ -152,8 +177,10 @@ static int refuse(const struct syncer *s, const struct sync_entry *e, const stru
 		*ret_json = "{\"error\":\"not the leader, or not ready yet: ask again\"}";
 		return 503;
 	}
+	if (!pod && e && ask->hook == SYNCER_PRE_HOOK && is_to_come(e, ask->slurmd_uid))
+		return 0;
 	if (!pod && e && (e->had_pod || (e->node && extra_recall(e->node->extra, &memory)))) {
-		*ret_json = "{\"error\":\"the node is going away: its Pod is deleted\"}";
+		*ret_json = going_away;
 		return 409;
 	}
 	if (!pod) {

@@ -62,6 +62,7 @@ struct feed {
 struct parked {
 	struct link link;
 	enum lock_level level;
+	char *slurmd_uid; /* only this Pod's lock counts; NULL = that of the one which is there */
 	usec_t since, deadline;
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;
@@ -132,7 +133,8 @@ void feeds_snapshot(const struct syncer *s, struct slurm_snapshot *ret);
 void sync_look(struct syncer *s, struct sync_entry *e);
 
 /* hooks.c */
-enum lock_level sync_hooks_level(const struct sync_entry *e); /* the strictest that waits */
+enum lock_level sync_hooks_level(const struct sync_entry *e,
+                                 const struct pod *pod); /* the strictest that waits for this Pod */
 /* Lets through what `holds` allows, and ends what has waited too long or waits for a Pod that goes. */
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds);
 usec_t sync_hook_deadline(const struct syncer *s, const struct syncer_ask *ask);

@@ -87,13 +87,17 @@ static const struct route *find_route(const char *path, char node[SYNCER_NODE_MA
 	return NULL;
 }
 
-/* {"jobId": 12, "strict": true, "pod": "ns/name/uid"}, all of it optional, and so is the body. */
-static int read_body(const struct http_incoming *in, struct syncer_ask *ask, char pod[SYNCER_BODY_MAX], struct err *err)
+struct texts { /* of a body */
+	char pod[SYNCER_BODY_MAX], slurmd_uid[SYNCER_BODY_MAX];
+};
+
+/* {"jobId": 12, "strict": true, "pod": "ns/name/uid", "slurmdUid": "uid"}, all of it optional, and so is the body. */
+static int read_body(const struct http_incoming *in, struct syncer_ask *ask, struct texts *texts, struct err *err)
 {
 	size_t len;
 	const char *body = http_in_body(in, &len);
 	yyjson_doc *doc = NULL;
-	yyjson_val *root, *strict, *name;
+	yyjson_val *root, *strict, *name, *uid;
 	int r;
 
 	if (len == 0)
@@ -104,16 +108,21 @@ static int read_body(const struct http_incoming *in, struct syncer_ask *ask, cha
 	root = yyjson_doc_get_root(doc);
 	strict = json_get(root, "strict");
 	name = json_get(root, "pod");
+	uid = json_get(root, "slurmdUid");
 	if (!yyjson_is_obj(root))
 		r = err_set(err, -EINVAL, "the body is no JSON object");
 	else if (strict && !yyjson_is_bool(strict) && !yyjson_is_null(strict))
 		r = err_set(err, -EINVAL, "strict: expected true or false");
 	else if (name && !yyjson_is_str(name) && !yyjson_is_null(name))
 		r = err_set(err, -EINVAL, "pod: expected a text");
+	else if (uid && !yyjson_is_str(uid) && !yyjson_is_null(uid))
+		r = err_set(err, -EINVAL, "slurmdUid: expected a text");
 	else {
 		ask->strict = json_bool(strict, false);
-		str_copy(pod, SYNCER_BODY_MAX, str_or(yyjson_get_str(name), ""));
-		ask->pod = pod;
+		str_copy(texts->pod, sizeof(texts->pod), str_or(yyjson_get_str(name), ""));
+		str_copy(texts->slurmd_uid, sizeof(texts->slurmd_uid), str_or(yyjson_get_str(uid), ""));
+		ask->pod = texts->pod;
+		ask->slurmd_uid = texts->slurmd_uid;
 	}
 	yyjson_doc_free(doc);
 	return r;
@@ -131,7 +140,8 @@ static usec_t read_timeout(const struct http_incoming *in)
 static void handle(void *arg, struct http_incoming *in)
 {
 	struct syncer_routes *r = arg;
-	char node[SYNCER_NODE_MAX + 1], pod[SYNCER_BODY_MAX];
+	char node[SYNCER_NODE_MAX + 1];
+	struct texts texts;
 	struct syncer_ask call = { .node = node, .reply = answered };
 	const struct route *route;
 	struct err err = { 0 };
@@ -150,7 +160,7 @@ static void handle(void *arg, struct http_incoming *in)
 		return http_reply_error(in, 404, "there is no such path");
 	if (!str_eq(http_in_method(in), "POST"))
 		return http_reply_error(in, 405, "this path takes POST only");
-	if (read_body(in, &call, pod, &err) < 0)
+	if (read_body(in, &call, &texts, &err) < 0)
 		return http_reply_error(in, 400, "%s", err_text(&err));
 	ask = NEW(struct ask);
 	ask->routes = r;

@@ -65,6 +65,7 @@ struct syncer_ask {
 	enum syncer_hook hook;
 	const char *node; /* the Slurm node */
 	bool strict; /* PRE_HOOK */
+	const char *slurmd_uid; /* PRE_HOOK: of the NodeSet Pod that the prolog runs in; NULL or "" = it does not say */
 	const char *pod; /* POST_HOOK of a placeholder: "ns/name/uid"; NULL or "" = none */
 	usec_t timeout; /* a span, how long the caller waits; 0 = it does not say */
 	void (*reply)(void *arg, int status, const char *json);

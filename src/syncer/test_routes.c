@@ -21,7 +21,7 @@ struct syncer {
 	enum syncer_hook hook;
 	char node[SYNCER_NODE_MAX + 1];
 	bool strict;
-	char pod[256];
+	char pod[256], slurmd_uid[256];
 	usec_t timeout;
 	struct syncer_ask kept[KEPT_MAX];
 };
@@ -33,6 +33,7 @@ void syncer_hook(struct syncer *s, const struct syncer_ask *ask)
 	s->strict = ask->strict;
 	s->timeout = ask->timeout;
 	str_copy(s->pod, sizeof(s->pod), str_or(ask->pod, ""));
+	str_copy(s->slurmd_uid, sizeof(s->slurmd_uid), str_or(ask->slurmd_uid, ""));
 	str_copy(s->node, sizeof(s->node), ask->node);
 	if (!s->keep) {
 		ask->reply(ask->arg, 200, "{\"lock\":\"locked\"}");
@@ -138,6 +139,7 @@ static void test_each_call_reaches_the_syncer_as_what_it_is(void **state)
 		bool strict;
 		const char *pod;
 		usec_t timeout;
+		const char *slurmd_uid;
 	} calls[] = {
 		{ "/v1/nodes/n1/pre-hook", NULL, "n1", SYNCER_PRE_HOOK, false },
 		{ "/v1/nodes/n1/pre-hook", "{\"jobId\":7,\"strict\":false}", "n1", SYNCER_PRE_HOOK, false },
@@ -148,6 +150,9 @@ static void test_each_call_reaches_the_syncer_as_what_it_is(void **state)
 		{ "/v1/nodes/n2/reboot", NULL, "n2", SYNCER_REBOOT, false },
 		{ "/v1/nodes/n1/post-hook?timeoutMs=1500", "{\"pod\":\"ns/p/u-1\"}", "n1", SYNCER_POST_HOOK, false,
 		  "ns/p/u-1", 1500 * USEC_MSEC },
+		{ "/v1/nodes/n1/pre-hook", "{\"jobId\":7,\"slurmdUid\":\"u-2\"}", "n1", SYNCER_PRE_HOOK, false, NULL, 0,
+		  "u-2" },
+		{ "/v1/nodes/n1/pre-hook", "{\"slurmdUid\":null}", "n1", SYNCER_PRE_HOOK },
 		{ "/v1/nodes/n1/pre-hook?timeoutMs=99999999999", NULL, "n1", SYNCER_PRE_HOOK },
 		{ "/v1/nodes/n1/pre-hook?timeoutMs=-1", NULL, "n1", SYNCER_PRE_HOOK },
 		{ "/v1/nodes/n1/pre-hook?timeoutMs=soon", NULL, "n1", SYNCER_PRE_HOOK },
@@ -164,6 +169,7 @@ static void test_each_call_reaches_the_syncer_as_what_it_is(void **state)
 		assert_string_equal(f->syncer.node, calls[i].node);
 		assert_int_equal(f->syncer.strict, calls[i].strict);
 		assert_string_equal(f->syncer.pod, str_or(calls[i].pod, ""));
+		assert_string_equal(f->syncer.slurmd_uid, str_or(calls[i].slurmd_uid, ""));
 		assert_int_equal(f->syncer.timeout, calls[i].timeout);
 	}
 }
@@ -188,6 +194,7 @@ static void test_a_request_of_the_wrong_form_never_reaches_the_syncer(void **sta
 		{ "POST", "/v1/nodes/n1/pre-hook", TOKEN, "[true]", 400 },
 		{ "POST", "/v1/nodes/n1/pre-hook", TOKEN, "{\"strict\":\"yes\"}", 400 },
 		{ "POST", "/v1/nodes/n1/post-hook", TOKEN, "{\"pod\":7}", 400 },
+		{ "POST", "/v1/nodes/n1/pre-hook", TOKEN, "{\"slurmdUid\":7}", 400 },
 	};
 	_cleanup_fixture_ struct fixture *f = fixture_new();
 	_cleanup_result_ struct result r = { 0 };

@@ -443,6 +443,60 @@ static void test_another_pod_of_the_name_counts_from_another_number(void **state
 	assert_string_not_equal(note(LOCK_EPOCH_ANNOTATION), first); /* which the Node may still say */
 }
 
+static void ask_from(const char *uid)
+{
+	status = 0;
+	syncer_hook(w.syncer,
+	            &(struct syncer_ask) { .hook = SYNCER_PRE_HOOK, .node = "n1", .slurmd_uid = uid, .reply = reply });
+	world_run(&w, USEC_SEC);
+}
+
+static void test_a_prolog_goes_on_by_the_lock_of_its_own_pod_only(void **state)
+{
+	(void)state;
+	node->state = NODE_ALLOCATED;
+	ask_from("u1");
+	lock("locked");
+	assert_int_equal(status, 200);
+	/* slurmd's Pod was made again; the watch still shows the one before, and its lock */
+	ask_from("u2");
+	assert_int_equal(status, 0);
+	assert_int_equal(rounds(), 1); /* and nobody asks for a lock of that one */
+	pod->deleting = true;
+	make_ready(true);
+	world_run(&w, USEC_SEC);
+	assert_int_equal(status, 0);
+	world_remove(&w, pod);
+	world_run(&w, USEC_SEC);
+	assert_int_equal(status, 0);
+	pod = world_pod(&w, "n1");
+	assert_string_equal(pod->uid, "u2");
+	world_run(&w, USEC_SEC);
+	assert_int_equal(status, 0);
+	assert_int_equal(rounds(), 1);
+	lock("locked");
+	assert_int_equal(status, 200);
+}
+
+static void test_a_prolog_whose_pod_is_not_seen_in_time_is_told_so(void **state)
+{
+	(void)state;
+	ask_from("u7");
+	assert_int_equal(status, 0);
+	world_run(&w, 2 * USEC_MINUTE);
+	assert_int_equal(status, 504);
+	assert_non_null(strstr(reply_text, "was not seen in time"));
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "");
+	world_remove(&w, pod);
+	world_run(&w, USEC_SEC);
+	ask_from("u1"); /* one that was seen, and is gone */
+	assert_int_equal(status, 409);
+	ask_from("u7");
+	assert_int_equal(status, 0);
+	world_run(&w, 2 * USEC_MINUTE);
+	assert_int_equal(status, 504);
+}
+
 static void test_nobody_writes_the_pod_while_it_is_being_locked(void **state)
 {
 	unsigned before;
@@ -721,7 +775,8 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_pod_without_a_slurm_node_says_so), T(conflicts_are_tried_again_until_they_end),
           T(the_node_tells_of_its_pod), T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words),
           T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
-          T(another_pod_of_the_name_counts_from_another_number), T(nobody_writes_the_pod_while_it_is_being_locked),
+          T(another_pod_of_the_name_counts_from_another_number), T(a_prolog_goes_on_by_the_lock_of_its_own_pod_only),
+          T(a_prolog_whose_pod_is_not_seen_in_time_is_told_so), T(nobody_writes_the_pod_while_it_is_being_locked),
           T(a_prolog_that_says_how_long_it_waits_is_answered_before),
           T(an_epilog_of_a_placeholder_is_held_until_its_pod_has_left),
           T(a_node_is_unlocked_soon_after_its_epilog_told), T(a_lock_of_before_is_not_taken_for_the_new_one),

@@ -183,6 +183,37 @@ def test_a_stray_that_comes_while_the_lock_is_pending_goes_before_the_job_starts
     assert slow.gone() and late.gone()
 
 
+# ---- a NodeSet Pod that is made again ----
+
+
+def test_a_prolog_asks_for_the_pod_that_its_slurmd_runs_in(world, locks):
+    """A watch that is behind shows the Pod before: its lock must not do."""
+
+    def uid():
+        pod = world.call("GET", "/api/v1/namespaces/slurm/pods/n2")
+        return pod.json["metadata"]["uid"] if pod.status == 200 else None
+
+    before = uid()
+    world.kubectl("delete", "pod", "-n", "slurm", "n2")
+    world.until("it is made again", lambda: uid() not in (None, before))
+    told = world.dir / "slurm/run/slurmd.n2.uid"
+    world.until("its slurmd knows", lambda: told.read_text() == uid())
+    world.until("it is idle", lambda: world.node("n2")["State"].startswith("IDLE") and not world.is_drained("n2"))
+    first = locks.job("n2")
+    locks.started(first)
+    assert locks.pod_notes("n2")["lock-request"] == "normal"
+    told.write_text(before)  # as if it ran in a Pod that the syncer does not see, beside one that is locked
+    try:
+        with locks.hook_flags("--timeout", "3s"):
+            second = locks.job("n2", "true", "--no-requeue")
+            world.until("the prolog gives up", lambda: world.is_drained("n2") and world.node_reason("n2") == REASON)
+    finally:
+        told.write_text(uid())
+    assert locks.not_started(second)
+    assert "the Pod that slurmd runs in was not seen in time" in (world.dir / "slurm/log/slurmd.n2.log").read_text()
+    assert world.job_state(first) == "RUNNING"
+
+
 # ---- what does not leave ----
 
 
@@ -359,6 +390,34 @@ def test_a_crash_while_a_node_is_being_unlocked_leaves_nothing_locked(world, loc
     locks.freed("k1")
     second = locks.job(then="true")
     locks.started(second, 60)
+    locks.freed("k1")
+
+
+@contextlib.contextmanager
+def halted(world, part):
+    """Meanwhile it does nothing: what it would do next has not been done."""
+    pid = world.pid(part)
+    world.halt(pid)
+    try:
+        yield
+    finally:
+        world.go_on(pid)  # also when it was killed
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_crash_between_asking_and_doing_starts_the_job_once_and_leaves_nothing_locked(world, locks, part):
+    with halted(world, "operator"):
+        job_id = locks.job()
+        world.until("the lock is asked for", lambda: "lock-request" in locks.pod_notes())
+        restart(world, part)
+        assert not locks.taints() or part == "operator"
+        assert locks.not_started(job_id) or part == "operator"
+    locks.started(job_id, 60)
+    locks.locked()
+    with halted(world, "operator"):
+        world.scancel(job_id)
+        world.until("the request is withdrawn", lambda: "lock-request" not in locks.pod_notes())
+        restart(world, part)
     locks.freed("k1")
 
 

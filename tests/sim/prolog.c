@@ -48,9 +48,11 @@ static void time_is_over(struct world *w, struct ev *e)
 void prolog_start(struct world *w, struct sjob *j)
 {
 	usec_t first = span(w, 15 * USEC_MSEC, 50 * USEC_MSEC);
+	const struct kpod *slurmd = w->ctld.nodes[j->node].slurmd_away ? NULL : nodeset_pod(w, (unsigned)j->node);
 
 	if (fault_hits(w, FAULT_PROLOG, 200))
 		first = span(w, USEC_SEC, 20 * USEC_SEC);
+	str_copy(j->prolog.slurmd_uid, sizeof(j->prolog.slurmd_uid), slurmd ? slurmd->pod->meta.uid : "");
 	j->prolog.began = w->now + first;
 	j->prolog.call = 0;
 	j->prolog.tries = 0;

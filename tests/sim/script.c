@@ -130,6 +130,7 @@ static void call_reaches(struct world *w, struct ev *e)
 		syncer_hook(l->syncer, &(struct syncer_ask) { .hook = SYNCER_PRE_HOOK,
 		                                              .node = w->ctld.nodes[j->node].name,
 		                                              .strict = *j->uid,
+		                                              .slurmd_uid = j->prolog.slurmd_uid,
 		                                              .reply = replied,
 		                                              .arg = c });
 		return;

@@ -178,6 +178,7 @@ struct sjob {
 	bool procs; /* its user's processes are on the node, whatever slurmctld knows */
 	struct { /* sunk-hook prolog */
 		usec_t began, asked;
+		char slurmd_uid[64]; /* of the Pod that it runs in */
 		uint64_t call;
 		unsigned tries;
 		bool passed, gave_up;
