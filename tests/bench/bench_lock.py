@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How long a prolog waits for its node: pre-hook call to answer, with syncer, operator, a real slurmctld and the small Kubernetes; on idle nodes one
-after the other, on a node that is locked already, and on all of them at once. Prints only."""
+after the other, on a node that is locked already, and on all of them at once; what the API server had to write for one; and how long after a real job its node is
+unlocked. Prints only."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +12,7 @@ import selectors
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -18,7 +21,8 @@ import urllib.parse
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-HOLLOW, ONE_BY_ONE, COUNTED, LOCKED = int(os.environ.get("HOLLOW", "1000")), 100, 5, 200
+HOLLOW, ONE_BY_ONE, COUNTED, LOCKED, JOBS = int(os.environ.get("HOLLOW", "1000")), 100, 3, 200, 10
+LOCK = "sunk.coreweave.com/lock"
 
 
 def metrics(url, name):
@@ -27,7 +31,8 @@ def metrics(url, name):
 
 
 def usage(directory, part):
-    pid = (directory / f"run/{part}.proc").read_text().split()[0]
+    folder = directory / ("slurm/run" if part == "slurmctld" else "run")
+    pid = (folder / f"{part}.proc").read_text().split()[0]
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     rss = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), rss
@@ -64,25 +69,85 @@ def ask_all(url, token, nodes):
     return time.monotonic() - begin, spans, failed + ["no answer"] * len(open_)
 
 
-def measure(directory):
-    subprocess.run(
-        [TOP / "dev/up", "--parts", "syncer,operator", "--nodes", "1", "--hollow-nodes", str(HOLLOW), "--dir", directory,
-         "--conf", "Prolog=/bin/true", "--conf", "Epilog=/bin/true"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    exports = dict(re.findall(r"^export ([A-Z_]+)='?([^'\n]*)'?$", (directory / "env").read_text(), re.M))
-    env = {**os.environ, "SLURM_CONF": exports["SLURM_CONF"]}
-    url = re.search(r"SUNK_HOOK_URL=(\S+)", (directory / "scripts/sunk-hook.env").read_text())[1]
-    token = (directory / "hook-token").read_text().strip()
+class Kube:
+    """As little of a client as it takes."""
 
-    def writes():
-        return metrics(exports["SUNK_OPERATOR_METRICS"], "sunk_operator_writes_total")
+    def __init__(self, directory):
+        self.directory = directory
+        self.url = (directory / "kube/ready").read_text().strip()
+        self.token = (directory / "kube/token").read_text().strip()
+        self.context = ssl.create_default_context(cafile=str(directory / "kube/ca.crt"))
 
-    again = []
+    def get(self, path):
+        request = urllib.request.Request(self.url + path, headers={"Authorization": "Bearer " + self.token})
+        with urllib.request.urlopen(request, context=self.context, timeout=30) as r:
+            return r.read().decode()
 
-    def ask(node):
-        request = urllib.request.Request(f"{url}/v1/nodes/{node}/pre-hook", data=b'{"jobId":1}', method="POST")
-        request.add_header("Authorization", "Bearer " + token)
+    def locked(self, path="/api/v1/nodes"):
+        return self.get(path).count('"key":"' + LOCK + '"')
+
+    def audit(self, log):
+        """Started again, and tells from now on who asks for what."""
+        proc = self.directory / "run/kube.proc"
+        pid = int(proc.read_text().split()[0])
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")[:-1]
+        os.kill(pid, signal.SIGTERM)
+        await_("the API server ends", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+        with open(self.directory / "log/kube.log", "ab") as out:
+            child = subprocess.Popen([*words, "--audit-log", str(log)], stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+        start = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        proc.write_text(f"{child.pid} {start}\n")
+        await_("the API server answers", self.answers)
+        return child
+
+    def answers(self):
+        try:
+            return self.get("/api/v1/nodes/k1")
+        except OSError:
+            return None
+
+
+def await_(what, check, deadline=60):
+    end = time.monotonic() + deadline
+    while not (got := check()):
+        if time.monotonic() > end:
+            raise SystemExit(f"not within {deadline} s: {what}")
+        time.sleep(0.01)
+    return got
+
+
+class Bench:
+    def __init__(self, directory):
+        self.directory = directory
+        exports = dict(re.findall(r"^export ([A-Z_]+)='?([^'\n]*)'?$", (directory / "env").read_text(), re.M))
+        self.operator = exports["SUNK_OPERATOR_METRICS"]
+        self.env = {**os.environ, "SLURM_CONF": exports["SLURM_CONF"]}
+        self.url = re.search(r"SUNK_HOOK_URL=(\S+)", (directory / "scripts/sunk-hook.env").read_text())[1]
+        self.token = (directory / "hook-token").read_text().strip()
+        self.kube = Kube(directory)
+
+    def slurm(self, *command):
+        return subprocess.run(command, env=self.env, check=True, capture_output=True, text=True).stdout.strip()
+
+    def sbatch(self, script):
+        return self.slurm("sbatch", "--parsable", "-o", "/dev/null", "-D", "/", "-w", "n1", "--wrap", script)
+
+    def writes(self):
+        return metrics(self.operator, "sunk_operator_writes_total")
+
+    def settle(self):
+        """What Nodes say of their Slurm nodes has been written."""
+        before = -1
+        while before != self.writes():
+            before = self.writes()
+            time.sleep(2)
+
+    def unlocked(self):
+        await_("every node is unlocked", lambda: self.kube.locked() == 0 or time.sleep(0.2))
+
+    def ask(self, node):
+        request = urllib.request.Request(f"{self.url}/v1/nodes/{node}/pre-hook", data=b'{"jobId":1}', method="POST")
+        request.add_header("Authorization", "Bearer " + self.token)
         begin = time.monotonic()
         while True:
             try:
@@ -93,72 +158,89 @@ def measure(directory):
                 with e:
                     if e.code != 503:
                         raise
-                    again.append(e.read().decode())
                 time.sleep(0.05)  # as the hook does
 
-    def unlocked():
-        end, left = time.monotonic() + 60, None
-        while left != 0:
-            if time.monotonic() > end:
-                raise SystemExit(f"{left} nodes are not unlocked within 60 s")
-            taints = subprocess.run(
-                ["kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.taints[*].key}"],
-                env={**env, "KUBECONFIG": exports["KUBECONFIG"]}, check=True, capture_output=True, text=True,
-            )  # fmt: skip
-            left = taints.stdout.count("sunk.coreweave.com/lock")
+    def one_by_one(self):
+        show("idle node, nothing to evict", [self.ask(f"hn{i + 1}") for i in range(ONE_BY_ONE)])
+        self.unlocked()
 
-    settled = -1
-    while settled != writes():  # what Nodes say of their Slurm nodes
-        settled = writes()
-        time.sleep(3)
-    show("idle node, nothing to evict", [ask(f"hn{i + 1}") for i in range(ONE_BY_ONE)])
-    unlocked()
+    def already(self):
+        job = self.sbatch("sleep 600")
+        await_("the job runs", lambda: "n1" in self.slurm("squeue", "-h", "-t", "R", "-o", "%N"))
+        self.settle()
+        before = self.writes()
+        show("locked already", [self.ask("n1") for _ in range(LOCKED)])
+        print(f"  writes by the operator meanwhile: {self.writes() - before:.0f}", flush=True)
+        self.slurm("scancel", job)
+        self.unlocked()
 
-    def effects():  # answered so far
-        return sum(metrics(exports[f"SUNK_{part}_METRICS"], "sunk_kube_effects_total") for part in ("OPERATOR", "SYNCER"))
+    def unlocks(self):
+        """Real jobs with a real prolog and epilog: from the last thing that the job does until the taint is gone."""
+        spans, out = [], self.directory / "ended"
+        for _ in range(JOBS):
+            out.unlink(missing_ok=True)
+            self.sbatch(f"date +%s.%N >{out}.new; mv {out}.new {out}")
+            await_("the job ends", out.exists)
+            await_("the node is unlocked", lambda: self.kube.locked("/api/v1/nodes/k1") == 0)
+            spans.append(time.time() - float(out.read_text()))
+        show("unlocked after the last job's end", spans)
 
-    counts = []
-    for i in range(COUNTED):
-        begin = effects()
-        ask(f"hn{i + 1}")
-        counts.append(effects() - begin)
-        unlocked()
-        time.sleep(1)
-    print(f"  API writes until the answer (and what was quick enough to follow): {sorted(int(c) for c in counts)}")
-    job = subprocess.run(
-        ["sbatch", "--parsable", "-o", "/dev/null", "-D", "/", "-w", "n1", "--wrap", "sleep 600"], env=env, check=True, capture_output=True, text=True
-    ).stdout.strip()
-    ask("n1")  # the job is on its way, or there
-    while "n1" not in subprocess.run(["squeue", "-h", "-t", "R", "-o", "%N"], env=env, check=True, capture_output=True, text=True).stdout:
-        time.sleep(0.1)
-    time.sleep(3)  # the mirrors have been written
-    before = writes()
-    show("locked already", [ask("n1") for _ in range(LOCKED)])
-    print(f"  writes by the operator meanwhile: {writes() - before:.0f}")
-    subprocess.run(["scancel", job], env=env, check=True)
-    unlocked()
-    controller = int((directory / "slurm/run/slurmctld.proc").read_text().split()[0])
-    parts = ("syncer", "operator", "kube")
-    for halted in (False, True):
-        settled = -1
-        while settled != writes():
-            settled = writes()
-            time.sleep(3)
-        if halted:  # no job can have so many pretended nodes; but while Slurm says nothing, nothing is unlocked, as when one has
+    def at_once(self, halted):
+        """No job can have so many pretended nodes. While slurmctld says nothing, nothing is unlocked, as when one has."""
+        parts = ("syncer", "operator", "kube", "agent", "slurmctld")
+        controller = int((self.directory / "slurm/run/slurmctld.proc").read_text().split()[0])
+        self.settle()
+        if halted:
             os.kill(controller, signal.SIGSTOP)
         try:
-            before, used = writes(), {part: usage(directory, part)[0] for part in parts}
-            whole, spans, failed = ask_all(url, token, [f"hn{i + 1}" for i in range(HOLLOW)])
+            before, used, own = self.writes(), {part: usage(self.directory, part)[0] for part in parts}, time.process_time()
+            whole, spans, failed = ask_all(self.url, self.token, [f"hn{i + 1}" for i in range(HOLLOW)])
+            used = {part: usage(self.directory, part)[0] - cpu for part, cpu in used.items()}
+            used["this program"] = time.process_time() - own
             show(f"{HOLLOW} nodes at once, {'which stay locked' if halted else 'unlocked as soon as they may'}", spans)
             print(f"  all locked after {whole:.2f} s; failed {len(failed)} {failed[:1]}")
             for part, cpu in used.items():
-                now, rss = usage(directory, part)
-                print(f"  {part}: {now - cpu:.2f} s of CPU, {rss:.0f} MiB")
-            print(f"  writes by the operator per node so far: {(writes() - before) / HOLLOW:.1f}")
+                print(f"  {part}: {cpu:.2f} s of CPU" + (f", {usage(self.directory, part)[1]:.0f} MiB" if part in parts else ""))
+            print(f"  together {sum(used.values()):.2f} s of {whole * os.cpu_count():.2f} s that {os.cpu_count()} processors have")
+            print(f"  writes by the operator per node so far: {(self.writes() - before) / HOLLOW:.1f}", flush=True)
         finally:
             if halted:
                 os.kill(controller, signal.SIGCONT)
-        unlocked()
+        self.unlocked()
+
+    def count(self):
+        """What the API server was asked to write for one lock, by its own log, until the prolog had its answer."""
+        log, counts = self.directory / "audit", []
+        server = self.kube.audit(log)
+        try:
+            self.settle()
+            for i in range(COUNTED):
+                names = {f"hn{i + 1}", f"hk{i + 1}"}
+                begin = log.stat().st_size
+                self.ask(f"hn{i + 1}")
+                lines = [json.loads(line) for line in log.read_bytes()[begin:].splitlines() if line.endswith(b"}")]
+                asked = [e for e in lines if e["verb"] in ("create", "update", "patch", "delete") and e.get("objectRef", {}).get("name") in names]
+                counts.append([f"{e['verb']} {e['objectRef']['resource']}" for e in asked])
+                self.unlocked()
+                self.settle()
+            print(f"API writes of a lock until the answer, by the server's log: {[len(c) for c in counts]}; the first: {counts[0]}", flush=True)
+        finally:
+            server.terminate()
+
+
+def measure(directory):
+    subprocess.run(
+        [TOP / "dev/up", "--parts", "syncer,operator", "--nodes", "1", "--hollow-nodes", str(HOLLOW), "--dir", directory],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    b = Bench(directory)
+    b.settle()
+    b.one_by_one()
+    b.already()
+    b.unlocks()
+    for halted in (True, False):
+        b.at_once(halted)
+    b.count()
 
 
 def main():

@@ -4,6 +4,7 @@
 What counts is what a job sees when it starts: it looks at its own Node from inside, and writes down what it found.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -129,7 +130,7 @@ def test_what_tolerates_stays_in_a_normal_lock_and_blocks_a_strict_one(world, sp
     job_id = pod.submitted()
     said = world.until(
         "the stray is named",
-        lambda: slurmd_pod(world, "n3")["metadata"]["annotations"].get(PREFIX + "lock-blocked-by"),
+        lambda: blocked_by(world, "n3"),
     )
     assert f"{space.ns}/stays" in said and "Slurm does not account for it" in said
     assert lock(world, "k3") == "locked"  # while it waits
@@ -140,47 +141,49 @@ def test_what_tolerates_stays_in_a_normal_lock_and_blocks_a_strict_one(world, sp
     space.world.scancel(job)
 
 
-def test_a_person_s_drain_survives_a_prolog_that_fails(world, space):
+@contextlib.contextmanager
+def stuck_pod(world, space, timeout):
+    """Meanwhile a Pod on k1 does not go, and prologs wait for it only so long."""
     stuck = plain(space, "stuck", "k1", "trap '' TERM; while :; do sleep 0.1; done", grace=120)
-    settings = world.dir / "scripts/prolog.d/50-sunk"
-    before = settings.read_text()
+    script = world.dir / "scripts/prolog.d/50-sunk"
+    before = script.read_text()
     try:
-        settings.write_text(before.replace(" prolog\n", " prolog --timeout 4s\n"))
+        script.write_text(before.replace(" prolog\n", f" prolog --timeout {timeout}\n"))
+        yield
+    finally:
+        script.write_text(before)
+        stuck.delete(grace=0)
+    stuck.vanishes()
+    unlocked(world, "k1")
+
+
+def blocked_by(world, name):
+    return slurmd_pod(world, name)["metadata"].get("annotations", {}).get(PREFIX + "lock-blocked-by", "")
+
+
+def test_a_person_s_drain_survives_a_prolog_that_fails(world, space):
+    with stuck_pod(world, space, "4s"):
         job = space.sbatch("true", "-w", "n1", "--no-requeue", *MEM)
-        world.until("the prolog waits", lambda: slurmd_pod(world, "n1")["metadata"].get("annotations", {}).get(PREFIX + "lock-blocked-by"))
+        world.until("the prolog waits", lambda: blocked_by(world, "n1"))
         world.scontrol("update", "NodeName=n1", "State=DRAIN", "Reason=ticket 17")
         world.until("the job never ran", lambda: world.job_state(job) == "CANCELLED")
         assert world.node_reason("n1") == "ticket 17"
         assert "it stays theirs" in (world.dir / "slurm/log/slurmd.n1.log").read_text()
-    finally:
-        settings.write_text(before)
-        stuck.delete(grace=0)
-    stuck.vanishes()
-    unlocked(world, "k1")
     assert world.node_reason("n1") == "ticket 17"
     world.resume("n1")
 
 
 def test_a_pod_that_does_not_go_keeps_the_job_out_and_drains_the_node(world, space):
     """Contention is worse than a drained node."""
-    stuck = plain(space, "stuck", "k1", "trap '' TERM; while :; do sleep 0.1; done", grace=120)
-    settings = world.dir / "scripts/prolog.d/50-sunk"
-    before = settings.read_text()
-    try:
-        settings.write_text(before.replace(" prolog\n", " prolog --timeout 6s\n"))
+    with stuck_pod(world, space, "6s"):
         job = space.sbatch("true", "-w", "n1", "--no-requeue", *MEM)
+        world.until("the Pod is named", lambda: f"{space.ns}/stuck" in blocked_by(world, "n1"))
         world.until("the node is drained", lambda: world.is_drained("n1"))
         assert world.node_reason("n1") == "prolog pre-hook failed (sunk:verify-undrain)"
         world.until("the job never ran", lambda: world.job_state(job) == "CANCELLED")
-        assert f"{space.ns}/stuck" in slurmd_pod(world, "n1")["metadata"]["annotations"].get(PREFIX + "lock-blocked-by", "")
         log = (world.dir / "slurm/log/slurmd.n1.log").read_text()
         assert "sunk-hook prolog: node n1 is not free for job" in log
         assert f"{space.ns}/stuck" in world.kubectl("get", "events", "-A", "--field-selector", "reason=LockBlocked")
-    finally:
-        settings.write_text(before)
-        stuck.delete(grace=0)
-    stuck.vanishes()
-    unlocked(world, "k1")
     world.resume("n1")
 
 
