@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -155,19 +156,19 @@ def test_a_cordon_crosses_over_and_goes_again(world):
     assert labels[PREFIX + "drain"] == "false" and labels[PREFIX + "running"] == "false"
 
 
-def ready_is(world, name, status):
-    patch = {"status": {"conditions": [{"type": "Ready", "status": status}]}}
-    world.sh("kubectl", "patch", "pod", "-n", "slurm", name, "--subresource=status", "--type=strategic", "-p", json.dumps(patch))
-
-
 def test_a_pod_that_is_not_ready_drains_its_node_and_a_cordon_goes_before_it(world):
-    ready_is(world, "n3", "False")
-    wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
-    world.annotate("n3", cordon="disk")
-    wait_for(lambda: world.drained("n3") == "k8s: cordon: disk")
-    world.annotate("n3", cordon=None)
-    wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
-    ready_is(world, "n3", "True")
+    agent = int((world.dir / "run/agent.proc").read_text().split()[0])
+    os.kill(agent, signal.SIGSTOP)  # or it would say at once what is true
+    try:
+        patch = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+        world.sh("kubectl", "patch", "pod", "-n", "slurm", "n3", "--subresource=status", "--type=strategic", "-p", json.dumps(patch))
+        wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
+        world.annotate("n3", cordon="disk")
+        wait_for(lambda: world.drained("n3") == "k8s: cordon: disk")
+        world.annotate("n3", cordon=None)
+        wait_for(lambda: world.drained("n3") == "k8s: pod not ready")
+    finally:
+        os.kill(agent, signal.SIGCONT)
     wait_for(lambda: world.drained("n3") is None)
 
 
