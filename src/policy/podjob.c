@@ -191,14 +191,18 @@ static const char *gpu_type(const struct pod *pod, const struct rules *rules)
 
 static char *gpu_request(const struct pod *pod, const struct rules *rules)
 {
+	const char *resource = NULL, *type;
 	int64_t n = 0;
-	const char *type;
 
-	for (uint32_t i = 0; i < rules->n_gpu_resources && !n; i++)
-		n = quantity_units(resources_effective(pod, rules->gpu_resources[i]));
+	for (uint32_t i = 0; i < rules->n_gpu_resources && !n; i++) {
+		resource = rules->gpu_resources[i];
+		n = quantity_units(resources_effective(pod, resource));
+	}
 	if (!n)
 		return NULL;
-	type = gpu_type(pod, rules);
+	type = pair_get(rules->gpu_types, rules->n_gpu_types, resource); /* a slice: nvidia.com/mig-1g.10gb */
+	if (str_empty(type))
+		type = gpu_type(pod, rules);
 	return str_printf("gres:gpu%s%s:%" PRId64, type ? ":" : "", type ? type : "", n);
 }
 

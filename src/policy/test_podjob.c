@@ -9,9 +9,11 @@
 #define GI (INT64_C(1000) << 30)
 #define LABEL "gpu.nvidia.com/model"
 
-static const char *const gpu_resources[] = { "nvidia.com/gpu", "amd.com/gpu" };
+static const char *const gpu_resources[] = { "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.10gb",
+	                                     "nvidia.com/mig-2g.20gb" };
 static const struct pair gpu_types[] = {
-	{ "H100_NVLINK_80GB", "h100" }, { "H100_PCIE", "h100" }, { "A100", "a100" }, { "B", "" }
+	{ "H100_NVLINK_80GB", "h100" },          { "H100_PCIE", "h100" }, { "A100", "a100" }, { "B", "" },
+	{ "nvidia.com/mig-1g.10gb", "1g.10gb" },
 };
 static const struct rules standard = { .gpu_resources = gpu_resources,
 	                               .n_gpu_resources = ARRAY_LEN(gpu_resources),
@@ -202,6 +204,21 @@ static void test_gpus_are_asked_for_with_their_type_when_only_one_is_possible(vo
 		{ "any type", "nvidia.com/gpu", 2000, NULL, { { 0 } }, 0, "gres:gpu:2" },
 		{ "of the other maker", "amd.com/gpu", 8000, NULL, { { 0 } }, 0, "gres:gpu:8" },
 		{ "a resource that is no GPU", "rdma/ib", 8000, NULL, { { 0 } }, 0, NULL },
+		{ "slices of a GPU", "nvidia.com/mig-1g.10gb", 3000, NULL, { { 0 } }, 0, "gres:gpu:1g.10gb:3" },
+		{ "slices, whatever is selected",
+		  "nvidia.com/mig-1g.10gb",
+		  1000,
+		  "A100",
+		  { { 0 } },
+		  0,
+		  "gres:gpu:1g.10gb:1" },
+		{ "slices without a type of their own",
+		  "nvidia.com/mig-2g.20gb",
+		  1000,
+		  "A100",
+		  { { 0 } },
+		  0,
+		  "gres:gpu:a100:1" },
 		{ "node selector", "nvidia.com/gpu", 2000, "A100", { { 0 } }, 0, "gres:gpu:a100:2" },
 		{ "a value without a type", "nvidia.com/gpu", 2000, "T4", { { 0 } }, 0, "gres:gpu:2" },
 		{ "a type that is empty", "nvidia.com/gpu", 2000, "B", { { 0 } }, 0, "gres:gpu:2" },

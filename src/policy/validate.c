@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "policy/resources.h"
 
+#define GPU_SLICE_PREFIX "nvidia.com/mig-"
 #define GRACE_DEFAULT_S 30               /* what Kubernetes fills in */
 #define SLURM_COUNT_MAX 65533            /* CPUs, and what else Slurm counts in 16 bits; NO_VAL16 follows */
 #define MILLI 1000
@@ -80,6 +81,32 @@ static void check_whole(const struct pod *pod, const char *resource, struct prob
 	}
 }
 
+static bool is_counted(const struct rules *rules, const char *resource)
+{
+	for (uint32_t i = 0; i < rules->n_gpu_resources; i++)
+		if (str_eq(rules->gpu_resources[i], resource))
+			return true;
+	return false;
+}
+
+/* A slice of a GPU that Slurm is not told of would be a job's at the same time. */
+static void check_slices(const struct pod *pod, const struct rules *rules, struct problems *problems)
+{
+	char name[PROBLEM_QUOTE_MAX];
+
+	for (uint32_t i = 0; i < pod->n_containers; i++)
+		for (uint32_t k = 0; k < pod->containers[i].n_requests; k++) {
+			const struct amount *a = &pod->containers[i].requests[k];
+
+			if (a->milli == 0 || !str_starts(a->name, GPU_SLICE_PREFIX) || is_counted(rules, a->name))
+				continue;
+			problem_warning(problems, "spec.containers",
+			                "Slurm is not told of %s: the scheduler needs it as a --gpu-resource",
+			                problem_quote(a->name, name));
+			return;
+		}
+}
+
 static void check_gpus(const struct pod *pod, const struct rules *rules, const struct wishes *wishes,
                        struct problems *problems)
 {
@@ -100,6 +127,7 @@ static void check_gpus(const struct pod *pod, const struct rules *rules, const s
 			              "the Pod asks for both %s and %s: no node has two kinds of GPU", found, resource);
 		found = resource;
 	}
+	check_slices(pod, rules, problems);
 	if (found && wishes->shared == SHARED_OK)
 		problem_warning(problems, "metadata.annotations[" ANNOTATION_PREFIX "exclusive]",
 		                "'ok' lets jobs of anybody onto the node beside a Pod with GPUs; 'user' or 'none' is "
