@@ -20,7 +20,7 @@
 struct gathered {
 	struct pod *pod;
 	struct knode *knode;
-	struct slurm_result jobs, snode;
+	struct slurm_result jobs, snode, record;
 	struct job *ours; /* those of the Pod */
 	yyjson_doc *event_doc;
 	struct pod_event *events;
@@ -36,6 +36,7 @@ static void gathered_done(struct gathered *g)
 	free(g->knode);
 	free(g->jobs.block);
 	free(g->snode.block);
+	free(g->record.block);
 	free(g->ours);
 	free(g->events);
 	yyjson_doc_free(g->event_doc);
@@ -173,6 +174,28 @@ static void get_jobs(struct explain_world *w, struct gathered *g)
 	g->f.n_jobs = n;
 }
 
+/* Who cancelled the last one, where accounting keeps that. */
+static void get_canceller(struct explain_world *w, struct gathered *g)
+{
+	struct job *last = g->f.n_jobs ? &g->ours[g->f.n_jobs - 1] : NULL;
+	struct slurm_result conf = { 0 };
+	struct err err = { 0 };
+	bool accounting;
+
+	if (!last || last->state != JOB_CANCELLED ||
+	    explain_ask(w, &(struct slurm_request) { .verb = SLURM_LOAD_CONF }, &conf, &err) < 0)
+		return;
+	accounting = conf.conf->accounting;
+	free(conf.block);
+	if (accounting &&
+	    explain_ask(
+	            w,
+	            &(struct slurm_request) { .verb = SLURM_LOAD_RECORD, .job_id = last->id, .since = last->submitted },
+	            &g->record, &err) == 0 &&
+	    g->record.n)
+		last->user_cancelled_by = g->record.jobs[0].user_cancelled_by;
+}
+
 static void get_slurm_node(struct explain_world *w, struct gathered *g)
 {
 	const struct job *j = explain_job_of(&g->f);
@@ -215,6 +238,7 @@ int explain_pod_verb(struct explain_world *w, const char *what, struct explanati
 		.ns = ns, .name = ref.name, .pod = g.pod, .rules = &w->rules, .now = clock_wall(clock_real())
 	};
 	get_jobs(w, &g);
+	get_canceller(w, &g);
 	get_slurm_node(w, &g);
 	if (g.pod) {
 		get_events(w, &g);

@@ -16,6 +16,7 @@ static const char *const verb_names[] = {
 	[SLURM_LOAD_JOB_STATES] = "load_job_states",
 	[SLURM_LOAD_JOBS] = "load_jobs",
 	[SLURM_LOAD_JOB] = "load_job",
+	[SLURM_LOAD_RECORD] = "load_record",
 	[SLURM_LOAD_NODES] = "load_nodes",
 	[SLURM_LOAD_NODE] = "load_node",
 	[SLURM_SUBMIT] = "submit",

@@ -140,6 +140,7 @@ struct slurm_conf { /* what we need to know of the controller's configuration */
 	const char *cluster, *version, *prolog_flags, *preempt_type, *scheduler_parameters;
 	uint32_t kill_wait_s, prolog_timeout_s, message_timeout_s, min_job_age_s, inactive_limit_s, max_jobs;
 	uint32_t version_number; /* major * 100 + minor: 2411 */
+	bool accounting; /* there is a slurmdbd, which has records of jobs */
 };
 
 /* A job to submit: NULL and 0 mean "not set". Strings are passed as fields over RPC, never through a shell. */

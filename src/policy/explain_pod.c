@@ -109,8 +109,9 @@ static void tell_job(const struct pod_facts *f, const struct job *j, struct expl
 	bool reason = !str_empty(j->reason) && !str_eq(j->reason, "None");
 	char age[TIME_TEXT_MAX];
 
-	explain_fact(e, "Job", "%u is %s%s%s%s, partition %s, submitted %s ago%s%s", j->id, job_words[job_word(j)],
-	             reason ? " (" : "", reason ? j->reason : "", reason ? ")" : "", str_or(j->partition, "?"),
+	explain_fact(e, "Job", "%u is %s%s%s%s%s%s, partition %s, submitted %s ago%s%s", j->id, job_words[job_word(j)],
+	             reason ? " (" : "", reason ? j->reason : "", reason ? ")" : "", j->user_cancelled_by ? " by " : "",
+	             str_or(j->user_cancelled_by, ""), str_or(j->partition, "?"),
 	             explain_age(j->submitted, f->now, age), str_empty(j->nodes) ? "" : ", on ", str_or(j->nodes, ""));
 }
 

@@ -160,6 +160,12 @@ static void unscheduled(struct decision *d, const char *reason, const char *fmt,
 	va_end(ap);
 }
 
+void cancelled_text(uint32_t job, const char *by, const char *and_so, char text[DECISION_TEXT_MAX])
+{
+	(void)snprintf(text, DECISION_TEXT_MAX, "Slurm job %u was cancelled %s%.200s; %s", job, by ? "by " : "in Slurm",
+	               by ? by : "", and_so);
+}
+
 /* How a job came to its end, as an event on the Pod. */
 static void tell_end(const struct placeholder_job *j, const char *and_so, struct decision *d)
 {
@@ -179,8 +185,12 @@ static void tell_end(const struct placeholder_job *j, const char *and_so, struct
 		if (j->launch_failed)
 			event(d, true, "LaunchFailed", "Slurm job %u could not be started on %s (%s); %s", j->id,
 			      str_or(j->node, "its node"), str_or(j->reason, "its prolog failed"), and_so);
-		else
-			event(d, true, "Cancelled", "Slurm job %u was cancelled in Slurm; %s", j->id, and_so);
+		else {
+			d->warning = true;
+			d->event = "Cancelled";
+			d->and_so = and_so;
+			cancelled_text(j->id, NULL, and_so, d->event_text);
+		}
 		return;
 	case JOB_NODE_FAIL:
 	case JOB_BOOT_FAIL:

@@ -110,10 +110,14 @@ struct decision {
 	uint32_t event_job; /* told once for each reason and this job, whatever its text; 0 = once for each text */
 	bool event_waits; /* more will be known in a moment; without it, it is told when the Pod goes */
 	char event_text[DECISION_TEXT_MAX];
+	const char *and_so; /* of "Cancelled": what comes of it, for cancelled_text() once it is known who did it */
 	const char
 	        *unscheduled; /* reason for PodScheduled=False: "Unschedulable", "ValidationFailed"; NULL = leave it */
 	char unscheduled_text[DECISION_TEXT_MAX];
 };
+
+/* by: "user alice (uid 1000)"; NULL = nobody knows. */
+void cancelled_text(uint32_t job, const char *by, const char *and_so, char text[DECISION_TEXT_MAX]);
 
 void placeholder_decide(const struct placeholder_view *view, struct decision *ret);
 

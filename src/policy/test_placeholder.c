@@ -307,6 +307,7 @@ static void test_an_end_is_told_once_and_a_preemption_with_its_cause(void **stat
 		                      .feasible = &some_fit,
 		                      .rules = &delete_rules,
 		                      .now = NOW };
+	char text[DECISION_TEXT_MAX];
 	struct decision d;
 
 	(void)state;
@@ -325,9 +326,17 @@ static void test_an_end_is_told_once_and_a_preemption_with_its_cause(void **stat
 	placeholder_decide(&v, &d);
 	assert_string_equal(d.event, "Preempted");
 	assert_int_equal(d.event_job, 7);
+	assert_null(d.and_so);
 	j.state = JOB_CANCELLED;
 	placeholder_decide(&v, &d);
 	assert_false(d.event_waits);
+	cancelled_text(d.event_job, NULL, d.and_so, text); /* as it is told when nobody knows who it was */
+	assert_string_equal(d.event_text, text);
+	cancelled_text(d.event_job, "user alice (uid 1000)", d.and_so, text);
+	assert_non_null(strstr(text, "Slurm job 7 was cancelled by user alice (uid 1000); the Pod "));
+	j.launch_failed = true; /* that was nobody */
+	placeholder_decide(&v, &d);
+	assert_null(d.and_so);
 }
 
 static void test_adoption_needs_annotation_toleration_and_deadline(void **state)

@@ -21,6 +21,7 @@ enum slurm_verb {
 	SLURM_LOAD_JOB_STATES, /* ids and states of all jobs: cheap */
 	SLURM_LOAD_JOBS,       /* all; `since` makes it "unchanged" when nothing changed */
 	SLURM_LOAD_JOB,        /* one, by job_id */
+	SLURM_LOAD_RECORD,     /* what slurmdbd has of one job, see below */
 	SLURM_LOAD_NODES,      /* all; `since` as above */
 	SLURM_LOAD_NODE,       /* one, by node */
 	/* from here on they change something */
@@ -33,6 +34,9 @@ enum slurm_verb {
 	SLURM_DELETE_NODE,
 	SLURM_VERBS,
 };
+
+/* LOAD_RECORD is answered by accounting, by job_id and (`since`) when the job was submitted: one job with its user and, when it was
+ * cancelled, user_cancelled_by. GONE: not there, or not yet. Its silence says nothing of whether Slurm is there. */
 
 static inline bool slurm_verb_changes(enum slurm_verb verb)
 {

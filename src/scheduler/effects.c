@@ -76,21 +76,27 @@ static usec_t pause_of(struct effect *x, usec_t asked_for)
 	return MAX_OF(span, asked_for);
 }
 
-static void send_event(struct scheduler *s, struct entry *e, bool warning, const char *reason, const char *text)
+void effects_send(struct scheduler *s, const char *key, const char *uid, bool warning, const char *reason,
+                  const char *text)
 {
-	const char *slash = strchr(e->key, '/');
-	_cleanup_free_ char *ns = mem_strndup(e->key, (size_t)(slash - e->key));
+	const char *slash = strchr(key, '/');
+	_cleanup_free_ char *ns = mem_strndup(key, (size_t)(slash - key));
 
 	if (warning)
-		log_info("Pod %s: %s: %s", e->key, reason, text);
+		log_info("Pod %s: %s: %s", key, reason, text);
 	s->o.kube->ops->event(s->o.kube,
 	                      &(struct kube_event) {
-	                              .about = { .kind = KUBE_PODS, .ns = ns, .name = slash + 1, .uid = e->uid },
+	                              .about = { .kind = KUBE_PODS, .ns = ns, .name = slash + 1, .uid = uid },
 	                              .type = warning ? "Warning" : "Normal",
 	                              .reason = reason,
 	                              .action = "Scheduling",
 	                              .message = text,
 	                      });
+}
+
+static void send_event(struct scheduler *s, const struct entry *e, bool warning, const char *reason, const char *text)
+{
+	effects_send(s, e->key, e->uid, warning, reason, text);
 }
 
 void effects_event(struct scheduler *s, struct entry *e, enum said kind, bool warning, const char *reason,
@@ -135,7 +141,8 @@ void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	}
 	owe(e, NULL, NULL);
 	e->said[SAID_END] = said;
-	send_event(s, e, d->warning, d->event, d->event_text);
+	if (!who_tell(s, e, d))
+		send_event(s, e, d->warning, d->event, d->event_text);
 }
 
 static struct kube_ref ref_of(const struct pod *pod)

@@ -9,6 +9,7 @@
  *   effects.c    doing what was decided
  *   hooks.c      the placeholders' calls, parked until there is an answer
  *   volumes.c    the claims of Pods
+ *   who.c        who cancelled a job, asked of accounting
  *   numbers.c    metrics
  *
  * What holds: an entry is there as long as a Pod of ours, a job or a parked call with its uid is; for one entry at most one
@@ -125,6 +126,10 @@ struct scheduler {
 	usec_t ring_due; /* the doorbell rang while states were asked for; 0 = it did not */
 	unsigned list_failures, states_failures;
 	usec_t list_cost; /* what the last one took */
+	struct link who; /* events that wait for a name */
+	size_t n_who;
+	uint32_t who_job;
+	bool who_asking, accounting;
 	char *memo_nodes; /* the last list of nodes that was hashed */
 	uint64_t memo_hash;
 };
@@ -209,6 +214,17 @@ void effects_event(struct scheduler *s, struct entry *e, enum said kind, bool wa
                    const char *text);
 /* That of a decision, or what one before it owes. */
 void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d);
+
+/* About a Pod that may be gone. key: "ns/name". */
+void effects_send(struct scheduler *s, const char *key, const char *uid, bool warning, const char *reason,
+                  const char *text);
+
+/* who.c */
+/* Tells the event of a cancelled job later, with a name. False: tell it now. */
+bool who_tell(struct scheduler *s, const struct entry *e, const struct decision *d);
+void who_step(struct scheduler *s, usec_t now);
+usec_t who_next(const struct scheduler *s);
+void who_forget(struct scheduler *s);
 
 /* hooks.c */
 void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, usec_t now);

@@ -521,6 +521,7 @@ static void conf_told(void *arg, struct slurm_result *r)
 		return;
 	}
 	s->conf_due = usec_add(now_of(s), CONF_SPAN);
+	s->accounting = r->conf->accounting;
 	theirs = (usec_t)r->conf->kill_wait_s * USEC_SEC;
 	if (!s->o.kill_wait_given) {
 		if (s->rules.kill_wait != theirs)

@@ -322,6 +322,7 @@ usec_t scheduler_step(struct scheduler *s)
 		return USEC_NEVER;
 	jobs_step(s, now);
 	places_step(s, now);
+	who_step(s, now);
 	if (store_synced(s->pods) && store_synced(s->nodes) && s->listed_at) {
 		while (n++ < ENTRIES_PER_STEP && (uid = dirty_take(&s->dirty, now))) {
 			struct entry *e = entry_get(s, uid);
@@ -335,7 +336,7 @@ usec_t scheduler_step(struct scheduler *s)
 		next = usec_add(now, 100 * USEC_MSEC); /* until both sides have been read */
 	}
 	loads_step(s);
-	next = MIN_OF(next, jobs_next(s));
+	next = MIN_OF(next, MIN_OF(jobs_next(s), who_next(s)));
 	return MIN_OF(next, places_next(s));
 }
 
@@ -353,6 +354,7 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	s->list_due = s->states_due = s->conf_due = 0;
 	s->list_wanted = s->term_since;
 	loads_give_up(s);
+	who_forget(s);
 	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
 		s->o.kube->ops->refresh(s->o.kube);
 	while ((e = map_next(&s->by_uid, &i))) {
@@ -403,6 +405,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->dirty = DIRTY_INIT;
 	link_init(&s->wants);
 	link_init(&s->list_wants);
+	link_init(&s->who);
 	s->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	s->pods = kube->watch(o->kube, KUBE_PODS, NULL, NULL, NULL);
 	s->nodes = kube->watch(o->kube, KUBE_NODES, NULL, NULL, NULL);
@@ -422,6 +425,7 @@ void scheduler_free(struct scheduler *s)
 		return;
 	s->o.wake = NULL;
 	loads_done(s);
+	who_forget(s);
 	while ((e = map_next(&s->by_uid, &i)))
 		entry_free(s, e);
 	map_done(&s->by_uid);

@@ -23,6 +23,7 @@
 #define JOB_DEADLINE LIBSLURM_JOB_DEADLINE
 #define JOB_OOM LIBSLURM_JOB_OOM
 #include <slurm/slurm.h>
+#include <slurm/slurmdb.h>
 #undef JOB_PENDING
 #undef JOB_RUNNING
 #undef JOB_SUSPENDED

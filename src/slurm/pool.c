@@ -90,6 +90,7 @@ static enum turn turn_of(const struct call *c)
 	case SLURM_LOAD_JOB_STATES:
 	case SLURM_CANCEL:
 	case SLURM_SIGNAL: return TURN_ONE_JOB;
+	case SLURM_LOAD_RECORD:
 	case SLURM_SUBMIT: return TURN_SUBMIT;
 	default: return TURN_COMMON;
 	}
@@ -175,6 +176,8 @@ static void fail_waiting(struct pool *p)
 /* A request got no answer from Slurm. */
 static void missed(struct pool *p, const struct call *c, const char *why)
 {
+	if (c->verb == SLURM_LOAD_RECORD)
+		return; /* slurmdbd's silence is not the controller's */
 	health_missed(&p->health, c->asked ? c->asked : c->came, !c->done, why, loop_now(p->loop));
 }
 
@@ -238,7 +241,7 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 		if (c->done)
 			p->counts.failed++;
 		missed(p, c, r.message);
-	} else
+	} else if (c->verb != SLURM_LOAD_RECORD)
 		health_heard(&p->health, loop_now(p->loop));
 	finish(p, c, &r);
 	kick(p);
@@ -293,7 +296,7 @@ static struct slot *free_slot(struct pool *p, usec_t now)
 
 static bool is_bulk(const struct call *c)
 {
-	return c->verb == SLURM_LOAD_JOBS || c->verb == SLURM_LOAD_NODES;
+	return c->verb == SLURM_LOAD_JOBS || c->verb == SLURM_LOAD_NODES || c->verb == SLURM_LOAD_RECORD;
 }
 
 static int bulk_running(const struct pool *p)
@@ -373,7 +376,8 @@ static void too_late(struct pool *p, struct slot *s)
 	char span[TIME_TEXT_MAX];
 	size_t len;
 
-	buf_printf(&why, "the controller did not answer within %s", duration_format(c->timeout, span));
+	buf_printf(&why, "%s did not answer within %s", c->verb == SLURM_LOAD_RECORD ? "slurmdbd" : "the controller",
+	           duration_format(c->timeout, span));
 	len = why.len;
 	buf_add_str(&why, "; libslurm: ");
 	child_add_words(s->child, &why);

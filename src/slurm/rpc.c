@@ -23,6 +23,7 @@ static void (*const verbs[SLURM_VERBS])(const struct slurm_request *rq, struct b
 	[SLURM_LOAD_JOB_STATES] = rpc_load_job_states,
 	[SLURM_LOAD_JOBS] = rpc_load_jobs,
 	[SLURM_LOAD_JOB] = rpc_load_job,
+	[SLURM_LOAD_RECORD] = rpc_load_record,
 	[SLURM_LOAD_NODES] = rpc_load_nodes,
 	[SLURM_LOAD_NODE] = rpc_load_node,
 	[SLURM_SUBMIT] = rpc_submit,

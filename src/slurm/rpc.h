@@ -3,7 +3,7 @@
  * Requests carried out through libslurm. Runs in a worker process only, one request at a time: any of these may block
  * for half a minute, and libslurm may end the process. Never called in the daemon.
  *
- * rpc.c has the frame of it: table of verbs, version check, errors. rpc_jobs.c, rpc_nodes.c, rpc_stats.c read;
+ * rpc.c has the frame of it: table of verbs, version check, errors. rpc_jobs.c, rpc_nodes.c, rpc_stats.c and rpc_record.c read;
  * rpc_submit.c and rpc_nodes.c change. Strings in a result are borrowed from libslurm's answer and packed before it is
  * freed.
  */
@@ -51,6 +51,7 @@ void rpc_done_or_fail(const struct slurm_request *rq, int rc, struct buf *out);
 void rpc_load_jobs(const struct slurm_request *rq, struct buf *out);
 void rpc_load_job(const struct slurm_request *rq, struct buf *out);
 void rpc_load_job_states(const struct slurm_request *rq, struct buf *out);
+void rpc_load_record(const struct slurm_request *rq, struct buf *out);
 void rpc_load_nodes(const struct slurm_request *rq, struct buf *out);
 void rpc_load_node(const struct slurm_request *rq, struct buf *out);
 void rpc_load_partitions(const struct slurm_request *rq, struct buf *out);

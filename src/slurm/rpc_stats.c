@@ -132,6 +132,7 @@ void rpc_load_conf(const struct slurm_request *rq, struct buf *out)
 		.min_job_age_s = m->min_job_age,
 		.inactive_limit_s = seconds(m->inactive_limit),
 		.max_jobs = m->max_job_cnt,
+		.accounting = str_eq(m->accounting_storage_type, "accounting_storage/slurmdbd"),
 	};
 	r.as_of = m->last_update * USEC_SEC;
 	if (words_version(m->version, &c.version_number, &err) < 0)

@@ -155,6 +155,7 @@ static const struct field conf_fields[] = {
 	F(slurm_conf, inactive_limit_s),
 	F(slurm_conf, max_jobs),
 	F(slurm_conf, version_number),
+	F(slurm_conf, accounting),
 };
 static const struct shape conf_shape = SHAPE(slurm_conf, conf_fields);
 

@@ -532,6 +532,30 @@ static void test_one_slow_request_does_not_make_slurm_count_as_away(void **state
 	bench_free(b);
 }
 
+static void test_an_accounting_that_hangs_says_nothing_of_the_controller(void **state)
+{
+	struct pool_options o = { .workers = 2 };
+	struct bench *b = bench_new("ok", &o);
+	struct got hung = { 0 }, again = { 0 }, fine = { 0 };
+	struct slurm_request rq = {
+		.verb = SLURM_LOAD_RECORD, .node = "hang", .job_id = 7, .timeout = 200 * USEC_MSEC
+	};
+
+	(void)state;
+	WAIT_FOR(b, pool_ready(b->pool, NULL));
+	pool_call(b->pool, &rq, done, &hung);
+	pool_call(b->pool, &rq, done, &again);
+	ask(b, "fine", 0, &fine);
+	WAIT_FOR(b, fine.n);
+	assert_int_equal(fine.outcome, SLURM_OK);
+	assert_int_equal(hung.n, 0); /* a worker was left for it */
+	WAIT_FOR(b, hung.n && again.n);
+	assert_int_equal(hung.outcome, SLURM_RETRY);
+	assert_string_equal(hung.message, "load record of job 7: slurmdbd did not answer within 200ms");
+	assert_true(pool_ready(b->pool, NULL));
+	bench_free(b);
+}
+
 static void test_when_all_workers_hang_slurm_counts_as_away(void **state)
 {
 	struct pool_options o = { .workers = 2, .idle_probe = 50 * USEC_MSEC, .probe_timeout = 200 * USEC_MSEC };
@@ -830,6 +854,7 @@ int main(int argc, char **argv)
 		TEST(while_slurm_is_away_everyone_is_told_why_and_it_recovers),
 		TEST(slurm_going_away_is_noticed_without_any_request),
 		TEST(one_slow_request_does_not_make_slurm_count_as_away),
+		TEST(an_accounting_that_hangs_says_nothing_of_the_controller),
 		TEST(when_all_workers_hang_slurm_counts_as_away),
 		TEST(a_change_that_waited_is_dropped_when_the_gate_closes),
 		TEST(a_change_of_an_earlier_term_is_dropped),

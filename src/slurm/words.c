@@ -135,6 +135,7 @@ static const char *const verbs[SLURM_VERBS] = {
 	[SLURM_LOAD_JOB_STATES] = "load job states",
 	[SLURM_LOAD_JOBS] = "load jobs",
 	[SLURM_LOAD_JOB] = "load job",
+	[SLURM_LOAD_RECORD] = "load record of job",
 	[SLURM_LOAD_NODES] = "load nodes",
 	[SLURM_LOAD_NODE] = "load node",
 	[SLURM_SUBMIT] = "submit",
