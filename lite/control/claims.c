@@ -10,10 +10,31 @@ static void *decoded(struct control *c, enum kube_kind kind, struct collection *
 	return i ? view_decode(c->view, kind, i) : NULL;
 }
 
+/* Decoded once for all claims; only those of the claims' classes are kept. */
+static void gather_candidates(struct control *c, struct claims *ret)
+{
+	struct pod_volumes *v = &ret->v;
+
+	v->candidates = mem_alloc_n(v->n, sizeof(*v->candidates));
+	ret->all = mem_alloc_n(c->volumes->n, sizeof(*ret->all));
+	for (size_t i = 0; i < c->volumes->n; i++) {
+		struct pv *volume = view_decode(c->view, KUBE_VOLUMES, c->volumes->items[i]);
+
+		ret->all[ret->n_all++] = volume;
+		for (uint32_t k = 0; volume && k < v->n; k++)
+			if (v->claims[k] && claim_may_take(v->claims[k], v->classes[k]) &&
+			    str_eq(volume->storage_class, v->claims[k]->storage_class))
+				candidates_add(&v->candidates[k], v->claims[k], volume);
+	}
+	for (uint32_t k = 0; k < v->n; k++)
+		candidates_sort(&v->candidates[k]);
+}
+
 void claims_gather(struct control *c, const struct pod *pod, struct claims *ret)
 {
 	struct pod_volumes *v = &ret->v;
 	char name[CLAIM_NAME_MAX];
+	bool may_take = false;
 
 	v->n = pod->n_volumes;
 	v->claims = mem_alloc_n(v->n, sizeof(*v->claims));
@@ -25,7 +46,10 @@ void claims_gather(struct control *c, const struct pod *pod, struct claims *ret)
 			continue;
 		v->volumes[i] = decoded(c, KUBE_VOLUMES, c->volumes, "", v->claims[i]->volume);
 		v->classes[i] = decoded(c, KUBE_CLASSES, c->classes, "", v->claims[i]->storage_class);
+		may_take |= claim_may_take(v->claims[i], v->classes[i]);
 	}
+	if (may_take)
+		gather_candidates(c, ret);
 }
 
 void claims_done(struct claims *c)
@@ -34,9 +58,15 @@ void claims_done(struct claims *c)
 		free((void *)c->v.claims[i]);
 		free((void *)c->v.volumes[i]);
 		free((void *)c->v.classes[i]);
+		if (c->v.candidates)
+			candidates_done(&c->v.candidates[i]);
 	}
+	for (size_t i = 0; i < c->n_all; i++)
+		free(c->all[i]);
+	free(c->all);
+	free(c->v.candidates);
 	free(c->v.claims);
 	free(c->v.volumes);
 	free(c->v.classes);
-	c->v = (struct pod_volumes) { 0 };
+	*c = (struct claims) { 0 };
 }

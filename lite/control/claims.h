@@ -11,6 +11,8 @@
 
 struct claims {
 	struct pod_volumes v; /* of the Pod; its objects are owned */
+	struct pv **all; /* owned: what the candidates are of; NULL entries could not be read */
+	size_t n_all;
 };
 
 void claims_gather(struct control *c, const struct pod *pod, struct claims *ret);

@@ -106,9 +106,13 @@ static bool fits_volumes(const struct vpod *p, const struct claims *claims, cons
 {
 	uint32_t claim;
 
-	if (volumes_reach(p->pod, &claims->v, n->node, &claim) == REACH_OK)
-		return true;
-	str_copy(reason, FIT_REASON_MAX, "node(s) had volume node affinity conflict");
+	switch (volumes_reach(p->pod, &claims->v, n->node, &claim)) {
+	case REACH_OK: return true;
+	case REACH_NONE:
+		str_copy(reason, FIT_REASON_MAX, "node(s) didn't find available persistent volumes to bind");
+		break;
+	default: str_copy(reason, FIT_REASON_MAX, "node(s) had volume node affinity conflict");
+	}
 	return false;
 }
 
@@ -210,7 +214,24 @@ static void select_node(struct controller *c, const struct pvc *claim, const cha
 	write_object(c, k, i, doc);
 }
 
-/* A node is chosen: volumes that wait for that are made for it first. */
+/* The persistentvolume-controller does the rest. */
+static void take_volume(struct controller *c, const struct pvc *claim, const struct pv *volume)
+{
+	const struct kind *k = kind_of("", "persistentvolumes");
+	_cleanup_(item_unrefp) struct item *i =
+	        volume ? item_ref(db_get(c->control->volumes, "", volume->meta.name)) : NULL;
+	yyjson_mut_doc *doc;
+
+	if (!i)
+		return;
+	doc = reg_doc(k, i);
+	if (str_empty(volume->claim_name))
+		set_annotation(doc, ANNOTATION_BOUND_BY_CONTROLLER, "yes");
+	set_claim_ref(doc, &claim->meta);
+	write_object(c, k, i, doc);
+}
+
+/* A node is chosen: volumes that wait for that are taken, or made for it, first. */
 static void place(struct controller *c, const struct vpod *p, const struct item *i, const struct claims *claims,
                   const struct vnode *n)
 {
@@ -222,6 +243,10 @@ static void place(struct controller *c, const struct vpod *p, const struct item 
 	case VOLUMES_READY:
 		forget(c, i->key);
 		bind(c, i, n->name);
+		break;
+	case VOLUMES_TAKE:
+		remember(c, i);
+		take_volume(c, claims->v.claims[claim], volumes_choice(p->pod, &claims->v, n->node, claim));
 		break;
 	case VOLUMES_SELECT:
 		remember(c, i);

@@ -8,16 +8,14 @@
  */
 #include <string.h>
 
-#include "base/quantity.h"
 #include "base/str.h"
 #include "lite/control/claims.h"
 #include "lite/control/workload.h"
 #include "lite/obj.h"
 #include "json/json.h"
 
-#define NO_PROVISIONER "kubernetes.io/no-provisioner"
 #define DEFAULT_CLASS "storageclass.kubernetes.io/is-default-class"
-#define BOUND_BY_US "pv.kubernetes.io/bound-by-controller"
+#define BOUND_BY_US ANNOTATION_BOUND_BY_CONTROLLER
 #define BIND_COMPLETED "pv.kubernetes.io/bind-completed"
 #define PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
 #define HOSTNAME "kubernetes.io/hostname"
@@ -136,84 +134,73 @@ static bool is_ref_to(yyjson_val *ref, const struct subject *claim)
 
 /* ---- a volume that is there ---- */
 
-static int64_t amount(yyjson_val *v)
+/* The one that the claim itself asks for. */
+static struct item *named_volume(struct controller *c, const struct subject *claim)
 {
-	const char *text = json_str(v);
-	int64_t milli = 0;
+	struct item *i = get_item(c->control->volumes, claim->volume);
+	_cleanup_doc_ yyjson_doc *doc = i ? reg_read(i) : NULL;
+	yyjson_val *root = yyjson_doc_get_root(doc), *ref = val_at(root, "spec", "claimRef");
 
-	return text && quantity_parse(text, strlen(text), &milli) == 0 ? milli : 0;
+	return i && !is_deleting(root) && (!ref || is_ref_to(ref, claim)) ? i : NULL;
 }
 
-static bool has_modes(yyjson_val *volume_modes, yyjson_val *claim_modes)
+/* One that names the claim, or else the smallest that would do; only the former when the claim waits for a consumer. Where it
+ * can be reached from does not count, as in Kubernetes: to choose by that is the scheduler's part. */
+static struct item *find_volume(struct controller *c, const struct subject *claim, bool waits)
 {
-	yyjson_val *want, *has;
-	size_t i, n, k, m;
+	struct collection *in = c->control->volumes;
+	_cleanup_free_ struct pvc *asked = view_decode(c->control->view, KUBE_CLAIMS, claim->item);
+	_cleanup_free_ struct pv **all = mem_alloc_n(in->n, sizeof(*all));
+	struct candidates found = { 0 };
+	const struct pv *best;
+	struct item *ret;
 
-	yyjson_arr_foreach(claim_modes, i, n, want)
-	{
-		bool found = false;
-
-		yyjson_arr_foreach(volume_modes, k, m, has) found |= str_eq(json_str(has), json_str(want));
-		if (!found)
-			return false;
+	for (size_t i = 0; asked && i < in->n; i++) {
+		all[i] = view_decode(c->control->view, KUBE_VOLUMES, in->items[i]);
+		if (all[i])
+			candidates_add(&found, asked, all[i]);
 	}
-	return true;
-}
-
-/* Where it can be reached from does not count, as in Kubernetes: to choose by that is the scheduler's part. */
-static bool would_do(const struct subject *claim, const struct item *volume)
-{
-	_cleanup_doc_ yyjson_doc *doc = reg_read(volume);
-	yyjson_val *root = yyjson_doc_get_root(doc), *spec = json_get(root, "spec"), *ref = json_get(spec, "claimRef");
-
-	if (is_deleting(root))
-		return false;
-	if (ref || !str_empty(claim->volume))
-		return (!ref || is_ref_to(ref, claim)) &&
-		       (str_empty(claim->volume) || str_eq(claim->volume, volume->name));
-	return str_eq(str_or(json_str(json_get(spec, "storageClassName")), ""), str_or(claim->class, "")) &&
-	       has_modes(json_get(spec, "accessModes"), json_get(claim->spec, "accessModes")) &&
-	       amount(val_at(spec, "capacity", "storage")) >=
-	               amount(val_at(claim->spec, "resources", "requests", "storage"));
-}
-
-/* One that names the claim, or the first that would do; those that name it only when `named_only`. */
-static struct item *find_volume(struct controller *c, const struct subject *claim, bool named_only)
-{
-	struct item *best = NULL;
-
-	for (size_t i = 0; i < c->control->volumes->n; i++) {
-		struct item *v = c->control->volumes->items[i];
-		bool named = strstr(v->text, "\"claimRef\":{") || str_eq(claim->volume, v->name);
-
-		if ((named || (!best && !named_only)) && would_do(claim, v)) {
-			best = v;
-			if (named)
-				break;
-		}
-	}
-	return best;
+	best = found.own || !waits ? candidates_smallest(&found) : NULL;
+	ret = best ? get_item(in, best->meta.name) : NULL;
+	candidates_done(&found);
+	for (size_t i = 0; i < in->n; i++)
+		free(all[i]);
+	return ret;
 }
 
 /* ---- binding ---- */
 
-static void add_claim_ref(yyjson_mut_doc *doc, yyjson_mut_val *spec, const struct subject *claim)
+void set_claim_ref(yyjson_mut_doc *doc, const struct meta *claim)
 {
-	yyjson_mut_val *ref = obj_make(doc, spec, "claimRef");
+	yyjson_mut_val *ref = obj_make(doc, obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"), "claimRef");
 
 	obj_set_str(doc, ref, "kind", "PersistentVolumeClaim");
 	obj_set_str(doc, ref, "apiVersion", "v1");
 	obj_set_str(doc, ref, "namespace", claim->ns);
-	obj_set_str(doc, ref, "name", claim->item->name);
+	obj_set_str(doc, ref, "name", claim->name);
 	obj_set_str(doc, ref, "uid", str_or(claim->uid, ""));
+	if (!str_empty(claim->resource_version))
+		obj_set_str(doc, ref, "resourceVersion", claim->resource_version);
 }
 
-static void bind_volume(struct controller *c, const struct subject *claim, struct item *volume)
+static struct meta meta_of(const struct subject *claim)
+{
+	return (struct meta) {
+		.ns = claim->ns,
+		.name = claim->item->name,
+		.uid = claim->uid,
+		.resource_version = json_str(val_at(claim->root, "metadata", "resourceVersion")),
+	};
+}
+
+static void bind_volume(struct controller *c, const struct subject *claim, struct item *volume, bool is_ours)
 {
 	yyjson_mut_doc *doc = reg_doc(volume_kind(), volume);
+	const struct meta meta = meta_of(claim);
 
-	add_claim_ref(doc, obj_make(doc, yyjson_mut_doc_get_root(doc), "spec"), claim);
-	set_annotation(doc, BOUND_BY_US, "yes");
+	set_claim_ref(doc, &meta);
+	if (is_ours)
+		set_annotation(doc, BOUND_BY_US, "yes");
 	write_object(c, volume_kind(), volume, doc);
 }
 
@@ -245,7 +232,7 @@ static void bind(struct controller *c, const struct subject *claim, struct item 
 	yyjson_val *spec = val_at(yyjson_doc_get_root(doc), "spec");
 
 	if (str_empty(json_str(val_at(spec, "claimRef", "uid"))))
-		bind_volume(c, claim, volume);
+		bind_volume(c, claim, volume, !json_get(spec, "claimRef"));
 	else if (!str_eq(claim->volume, volume->name) || !has_got(claim))
 		bind_claim(c, claim, volume);
 	else
@@ -272,6 +259,7 @@ static void provision(struct controller *c, const struct subject *claim, yyjson_
 	const char *provisioner = str_or(json_str(json_get(class, "provisioner")), "");
 	yyjson_mut_doc *doc = obj_doc();
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *spec, *csi;
+	const struct meta meta = meta_of(claim);
 
 	obj_set_str(doc, root, "kind", "PersistentVolume");
 	obj_set_str(doc, root, "apiVersion", "v1");
@@ -284,7 +272,7 @@ static void provision(struct controller *c, const struct subject *claim, yyjson_
 	obj_set_str(doc, csi, "driver", LITE_DRIVER);
 	obj_set_str(doc, csi, "volumeHandle", name);
 	obj_set(doc, spec, "accessModes", yyjson_val_mut_copy(doc, json_get(claim->spec, "accessModes")));
-	add_claim_ref(doc, spec, claim);
+	set_claim_ref(doc, &meta);
 	obj_set_str(doc, spec, "persistentVolumeReclaimPolicy",
 	            str_or(json_str(json_get(class, "reclaimPolicy")), "Delete"));
 	obj_set_str(doc, spec, "storageClassName", claim->class);
@@ -339,7 +327,7 @@ static void look_at_unbound(struct controller *c, const struct subject *claim)
 	bool waits = str_eq(json_str(json_get(class, "volumeBindingMode")), "WaitForFirstConsumer");
 	bool selected = !str_empty(claim->node);
 
-	volume = find_volume(c, claim, waits && !selected);
+	volume = str_empty(claim->volume) ? find_volume(c, claim, waits) : named_volume(c, claim);
 	if (volume)
 		bind(c, claim, volume);
 	else if (!str_empty(claim->volume))
@@ -370,6 +358,21 @@ static void look_at_claim(struct controller *c, const char *key)
 
 /* ---- one volume ---- */
 
+/* Its claim has another one. */
+static void take_back(struct controller *c, const struct subject *volume)
+{
+	yyjson_mut_doc *doc = reg_doc(volume_kind(), volume->item);
+	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+
+	if (val_at(volume->root, "metadata", "annotations", BOUND_BY_US)) {
+		obj_drop(obj_at(root, "spec"), "claimRef");
+		obj_drop(obj_at(root, "metadata", "annotations"), BOUND_BY_US);
+	} else { /* a person's choice stays one */
+		obj_drop(obj_at(root, "spec", "claimRef"), "uid");
+	}
+	write_object(c, volume_kind(), volume->item, doc);
+}
+
 static void look_at_volume(struct controller *c, const char *name)
 {
 	_cleanup_(subject_done) struct subject volume = { 0 }, claim = { 0 };
@@ -388,7 +391,10 @@ static void look_at_volume(struct controller *c, const char *name)
 	key = str_printf("%s/%s", str_or(json_str(json_get(ref, "namespace")), ""),
 	                 str_or(json_str(json_get(ref, "name")), ""));
 	if (find(c->control->claims, key, &claim) && str_eq(claim.uid, uid)) {
-		set_phase(c, volume_kind(), &volume, "Bound");
+		if (str_eq(claim.volume, name))
+			set_phase(c, volume_kind(), &volume, "Bound");
+		else if (!str_empty(claim.volume))
+			take_back(c, &volume);
 		return;
 	}
 	if (str_eq(json_str(json_get(volume.spec, "persistentVolumeReclaimPolicy")), "Delete"))

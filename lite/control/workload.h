@@ -19,6 +19,9 @@ void set_owner(yyjson_mut_doc *doc, const struct kind *owner_kind, yyjson_val *o
 void set_label(yyjson_mut_doc *doc, const char *key, const char *value);
 void set_annotation(yyjson_mut_doc *doc, const char *key, const char *value);
 
+/* The claim that a volume is given to. */
+void set_claim_ref(yyjson_mut_doc *doc, const struct meta *claim);
+
 /* 3, "25%": of total, rounded up or down. */
 int64_t int_or_percent(yyjson_val *v, int64_t otherwise, int64_t total, bool up);
 

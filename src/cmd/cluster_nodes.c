@@ -6,6 +6,7 @@
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "kube/kube.h"
+#include "port/kinds.h"
 
 #define LOOK_SPAN (10 * USEC_MSEC)
 
@@ -145,9 +146,24 @@ void cluster_nodes_free(struct cluster_nodes *c)
 
 static void pod_volumes_done(struct pod_volumes *v)
 {
+	for (uint32_t i = 0; v->candidates && i < v->n; i++)
+		candidates_done(&v->candidates[i]);
+	free(v->candidates);
 	free((void *)v->claims);
 	free((void *)v->volumes);
 	free((void *)v->classes);
+}
+
+static void find_candidates(const struct cluster_nodes *c, struct pod_volumes *v, uint32_t n)
+{
+	struct store_cursor cursor = { 0 };
+	const struct pv *volume;
+
+	if (!v->candidates)
+		v->candidates = mem_alloc_n(v->n, sizeof(*v->candidates));
+	while ((volume = store_find(c->stores[LOOK_VOLUMES], VOLUME_BY_CLASS, v->claims[n]->storage_class, &cursor)))
+		candidates_add(&v->candidates[n], v->claims[n], volume);
+	candidates_sort(&v->candidates[n]);
 }
 
 static void find_claims(const struct cluster_nodes *c, const struct pod *pod, struct pod_volumes *ret)
@@ -167,6 +183,8 @@ static void find_claims(const struct cluster_nodes *c, const struct pod *pod, st
 			ret->volumes[i] = store_get(c->stores[LOOK_VOLUMES], NULL, claim->volume);
 		if (claim && !str_empty(claim->storage_class))
 			ret->classes[i] = store_get(c->stores[LOOK_CLASSES], NULL, claim->storage_class);
+		if (claim && claim_may_take(claim, ret->classes[i]))
+			find_candidates(c, ret, i);
 	}
 }
 

@@ -87,6 +87,18 @@ static void add_owner(struct patch *p, const struct owner *o)
 	patch_bool(q, true, PATH("blockOwnerDeletion"));
 }
 
+static void add_claim_ref(struct patch *p, const struct meta *claim)
+{
+	char version[64];
+
+	patch_str(p, kube_api_version(KUBE_CLAIMS, version), PATH("spec", "claimRef", "apiVersion"));
+	patch_str(p, "PersistentVolumeClaim", PATH("spec", "claimRef", "kind"));
+	patch_str(p, claim->ns, PATH("spec", "claimRef", "namespace"));
+	patch_str(p, claim->name, PATH("spec", "claimRef", "name"));
+	patch_str(p, claim->uid, PATH("spec", "claimRef", "uid"));
+	patch_str(p, claim->resource_version, PATH("spec", "claimRef", "resourceVersion"));
+}
+
 static void add_nodeset_status(struct patch *p, const struct nodeset_status *s)
 {
 	const struct {
@@ -142,6 +154,8 @@ int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, s
 		r = check_whole_list(c, "nodes", c->n_nodes, err);
 	if (r >= 0)
 		r = check_whole_list(c, "owners", c->owner ? 1 : -1, err);
+	if (r >= 0)
+		r = check_whole_list(c, "claim", c->claim ? 1 : -1, err);
 	if (r < 0)
 		return r;
 	add_pairs(p, "annotations", c->annotations, c->n_annotations);
@@ -156,6 +170,8 @@ int kube_change_main(const struct kube_change *c, char **ret, size_t *ret_len, s
 		add_strings(p, c->nodes, c->n_nodes, PATH("nodes"));
 	if (c->owner)
 		add_owner(p, c->owner);
+	if (c->claim)
+		add_claim_ref(p, c->claim);
 	if (c->active_deadline_s)
 		patch_int(p, c->active_deadline_s, PATH("spec", "activeDeadlineSeconds"));
 	if (c->unschedulable >= 0)

@@ -329,9 +329,33 @@ const struct json_type kube_lease_type = JSON_TYPE_WORDS(struct klease, lease_fi
 
 static const char *const claim_phases[] = { "", "Pending", "Bound", "Lost", NULL };
 
+static const char *const volume_modes[] = { "Filesystem", "Block", NULL };
+static const char *const volume_phases[] = { "", "Pending", "Available", "Bound", "Released", "Failed", NULL };
+
+static const struct json_field pvc_selector_fields[] = {
+	JSON_PAIRS("matchLabels", struct pvc, match_labels, n_match_labels, NULL),
+	JSON_ARRAY("matchExpressions", struct pvc, match, n_match, requirement_type),
+};
+static const struct json_type pvc_selector_type = JSON_TYPE(struct pvc, pvc_selector_fields);
+
+static const struct json_field pvc_requests_fields[] = {
+	JSON_AMOUNT("storage", struct pvc, request),
+};
+static const struct json_type pvc_requests_type = JSON_TYPE(struct pvc, pvc_requests_fields);
+
+static const struct json_field pvc_resources_fields[] = {
+	JSON_INSIDE("requests", pvc_requests_type),
+};
+static const struct json_type pvc_resources_type = JSON_TYPE(struct pvc, pvc_resources_fields);
+
 static const struct json_field pvc_spec_fields[] = {
+	JSON_STRS("accessModes", struct pvc, access_modes, n_access_modes),
+	JSON_INSIDE("selector", pvc_selector_type),
+	JSON_INSIDE("resources", pvc_resources_type),
 	JSON_STR("volumeName", struct pvc, volume),
 	JSON_STR("storageClassName", struct pvc, storage_class),
+	JSON_ENUM("volumeMode", struct pvc, mode, volume_modes),
+	JSON_STR("volumeAttributesClassName", struct pvc, attributes_class),
 };
 static const struct json_type pvc_spec_type = JSON_TYPE(struct pvc, pvc_spec_fields);
 
@@ -350,6 +374,7 @@ const struct json_type kube_claim_type = JSON_TYPE_WORDS(struct pvc, pvc_fields,
 static const struct json_field claim_ref_fields[] = {
 	JSON_STR("namespace", struct pv, claim_ns),
 	JSON_STR("name", struct pv, claim_name),
+	JSON_STR("uid", struct pv, claim_uid),
 };
 static const struct json_type claim_ref_type = JSON_TYPE(struct pv, claim_ref_fields);
 
@@ -364,15 +389,31 @@ static const struct json_field pv_affinity_fields[] = {
 };
 static const struct json_type pv_affinity_type = JSON_TYPE(struct pv, pv_affinity_fields);
 
+static const struct json_field pv_capacity_fields[] = {
+	JSON_AMOUNT("storage", struct pv, capacity),
+};
+static const struct json_type pv_capacity_type = JSON_TYPE(struct pv, pv_capacity_fields);
+
 static const struct json_field pv_spec_fields[] = {
+	JSON_INSIDE("capacity", pv_capacity_type),
+	JSON_STRS("accessModes", struct pv, access_modes, n_access_modes),
 	JSON_INSIDE("claimRef", claim_ref_type),
+	JSON_STR("storageClassName", struct pv, storage_class),
+	JSON_ENUM("volumeMode", struct pv, mode, volume_modes),
 	JSON_INSIDE("nodeAffinity", pv_affinity_type),
+	JSON_STR("volumeAttributesClassName", struct pv, attributes_class),
 };
 static const struct json_type pv_spec_type = JSON_TYPE(struct pv, pv_spec_fields);
+
+static const struct json_field pv_status_fields[] = {
+	JSON_ENUM("phase", struct pv, phase, volume_phases),
+};
+static const struct json_type pv_status_type = JSON_TYPE(struct pv, pv_status_fields);
 
 static const struct json_field pv_fields[] = {
 	JSON_STRUCT_NEEDED("metadata", struct pv, meta, meta_type),
 	JSON_INSIDE("spec", pv_spec_type),
+	JSON_INSIDE("status", pv_status_type),
 };
 const struct json_type kube_volume_type = JSON_TYPE_WORDS(struct pv, pv_fields, kube_words);
 

@@ -121,6 +121,23 @@ static void test_a_whole_list_needs_a_resource_version(void **state)
 	assert_null(body);
 }
 
+static void test_a_volume_is_given_to_a_claim_in_the_version_that_was_looked_at(void **state)
+{
+	static const struct meta claim = { .ns = "ml", .name = "data", .uid = "u-9", .resource_version = "41" };
+	struct kube_change c = KUBE_CHANGE(((struct kube_ref) { KUBE_VOLUMES, NULL, "pv-1", "u-3", "19" }));
+	_cleanup_free_ char *body = NULL;
+	struct err err = { 0 };
+	size_t len;
+
+	(void)state;
+	c.claim = &claim;
+	check_main(&c, "{\"spec\":{\"claimRef\":{\"apiVersion\":\"v1\",\"kind\":\"PersistentVolumeClaim\","
+	               "\"namespace\":\"ml\",\"name\":\"data\",\"uid\":\"u-9\",\"resourceVersion\":\"41\"}},"
+	               "\"metadata\":{\"uid\":\"u-3\",\"resourceVersion\":\"19\"}}");
+	c.ref.resource_version = NULL;
+	assert_int_equal(kube_change_main(&c, &body, &len, &err), -EINVAL);
+}
+
 static void test_the_deadline_of_a_pod(void **state)
 {
 	struct kube_change c = KUBE_CHANGE(pod);
@@ -190,5 +207,6 @@ static void test_a_version_is_put_into_a_body(void **state)
 TEST_MAIN(TEST(what_is_not_named_stays), TEST(annotations_and_labels_are_merged_and_null_removes),
           TEST(preconditions_travel_in_the_metadata), TEST(tolerations_are_written_as_the_api_has_them),
           TEST(taints_and_unschedulable_of_a_node), TEST(a_whole_list_needs_a_resource_version),
-          TEST(the_deadline_of_a_pod), TEST(conditions_are_a_patch_of_their_own_merged_by_type),
-          TEST(a_nodes_condition_has_a_heartbeat), TEST(a_version_is_put_into_a_body))
+          TEST(a_volume_is_given_to_a_claim_in_the_version_that_was_looked_at), TEST(the_deadline_of_a_pod),
+          TEST(conditions_are_a_patch_of_their_own_merged_by_type), TEST(a_nodes_condition_has_a_heartbeat),
+          TEST(a_version_is_put_into_a_body))

@@ -304,7 +304,8 @@ static const char whole_claim[] =
         "  annotations: {volume.kubernetes.io/selected-node: n1, pv.kubernetes.io/bind-completed: 'yes'}\n"
         "  finalizers: [kubernetes.io/pvc-protection]\n"
         "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: pv-1,\n"
-        "  storageClassName: fast, volumeMode: Filesystem}\n"
+        "  storageClassName: fast, volumeMode: Block, volumeAttributesClassName: gold,\n"
+        "  selector: {matchLabels: {disk: ssd}, matchExpressions: [{key: tier, operator: NotIn, values: [x]}]}}\n"
         "status: {phase: Bound, capacity: {storage: 1Gi}}\n";
 
 static const char whole_volume[] =
@@ -313,7 +314,10 @@ static const char whole_volume[] =
         "metadata: {name: pv-1, uid: u-2}\n"
         "spec:\n"
         "  capacity: {storage: 1Gi}\n"
+        "  accessModes: [ReadWriteOnce, ReadOnlyMany]\n"
         "  hostPath: {path: /x}\n"
+        "  storageClassName: fast\n"
+        "  volumeMode: Block\n"
         "  claimRef: {kind: PersistentVolumeClaim, namespace: ml, name: data, uid: u-1}\n"
         "  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname,\n"
         "    operator: In, values: [n1, n2]}]}]}}\n"
@@ -341,17 +345,34 @@ static void test_volumes(void **state)
 	assert_string_equal(c->volume, "pv-1");
 	assert_string_equal(c->storage_class, "fast");
 	assert_int_equal(c->phase, PVC_BOUND);
+	assert_int_equal(c->request, (int64_t)1000 << 30);
+	assert_int_equal(c->n_access_modes, 1);
+	assert_string_equal(c->access_modes[0], "ReadWriteOnce");
+	assert_int_equal(c->mode, VOLUME_BLOCK);
+	assert_string_equal(c->attributes_class, "gold");
+	assert_string_equal(pair_get(c->match_labels, c->n_match_labels, "disk"), "ssd");
+	assert_int_equal(c->n_match, 1);
+	assert_int_equal(c->match[0].op, SEL_NOT_IN);
 	assert_null(bare->volume);
 	assert_null(bare->storage_class);
 	assert_int_equal(bare->phase, PVC_PHASE_UNKNOWN);
 	assert_string_equal(v->claim_ns, "ml");
 	assert_string_equal(v->claim_name, "data");
+	assert_string_equal(v->claim_uid, "u-1");
+	assert_string_equal(v->storage_class, "fast");
+	assert_int_equal(v->capacity, (int64_t)1000 << 30);
+	assert_int_equal(v->n_access_modes, 2);
+	assert_string_equal(v->access_modes[1], "ReadOnlyMany");
+	assert_int_equal(v->mode, VOLUME_BLOCK);
+	assert_int_equal(v->phase, PV_BOUND);
 	assert_true(v->has_required);
 	assert_int_equal(v->n_required_nodes, 1);
 	assert_int_equal(v->required_nodes[0].labels[0].op, SEL_IN);
 	assert_string_equal(v->required_nodes[0].labels[0].values[1], "n2");
 	open = decode(KUBE_VOLUMES, "{metadata: {name: v}, spec: {nodeAffinity: {required: null}}}");
 	assert_false(open->has_required);
+	assert_int_equal(open->mode, VOLUME_FILESYSTEM);
+	assert_int_equal(open->phase, PV_PHASE_UNKNOWN);
 	assert_string_equal(s->provisioner, "example.com/disk");
 	assert_true(s->waits_for_consumer);
 	assert_int_equal(s->n_topologies, 2);

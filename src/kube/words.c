@@ -11,6 +11,8 @@ const char *const kube_words[] = {
 	/* resources */
 	"cpu", "memory", "ephemeral-storage", "pods", "hugepages-1Gi", "hugepages-2Mi", "nvidia.com/gpu", "amd.com/gpu",
 	"rdma/ib",
+	/* volumes */
+	"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod",
 	/* owners */
 	"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Node", "NodeSet",
 	/* taints and tolerations */

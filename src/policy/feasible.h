@@ -12,6 +12,7 @@
 #include "model/knode.h"
 #include "model/pod.h"
 #include "model/volume.h"
+#include "policy/candidates.h"
 #include "policy/rules.h"
 
 /* Why not, most lasting first; the order in which a summary names them. */
@@ -45,6 +46,8 @@ struct pod_volumes {
 	const struct pvc **claims;   /* NULL entries: there is no such claim */
 	const struct pv **volumes;   /* of bound claims; NULL = not bound, or not known */
 	const struct storage_class **classes; /* of the claims; NULL = none or not known */
+	struct candidates *candidates; /* of claims that wait for their first consumer; NULL = not looked up */
+	uint64_t version; /* of the candidates: the same one, the same candidates */
 	uint32_t n;
 };
 
@@ -81,18 +84,27 @@ void feasible_done(struct feasible *f);
 #define FEASIBLE_KEY_MAX 16384 /* bytes that are worth it */
 void feasible_key(const struct pod *pod, const struct pod_volumes *volumes, struct buf *out);
 
-/* Claims that wait for their first consumer get the chosen node's name; binding waits until all claims are bound. */
+/* A claim that waits for its first consumer gets a volume that is there, or the chosen node's name so that one is made for it;
+ * binding waits until all claims are bound. */
 enum volumes_state {
 	VOLUMES_READY, /* bind */
+	VOLUMES_TAKE, /* volumes_choice() is to be given to claim number *ret_claim */
 	VOLUMES_SELECT, /* claim number *ret_claim needs annotation volume.kubernetes.io/selected-node = the node */
 	VOLUMES_WAIT, /* a provisioner works, or a claim is not there yet: why says which */
 	VOLUMES_ELSEWHERE, /* a claim was bound where the node cannot reach it, or selected another node: release and retry */
 };
-/* place NULL: before a node is chosen, that is, before the job is submitted; never SELECT or ELSEWHERE then. READY means: all
+/* place NULL: before a node is chosen, that is, before the job is submitted; never TAKE, SELECT or ELSEWHERE then. READY means: all
  * claims are there, and those that do not wait for a consumer are bound, so that where their volumes are is known.
  * volumes NULL: none of the claims is there. why: not written when READY. */
 enum volumes_state volumes_before_bind(const struct pod *pod, const struct pod_volumes *volumes,
                                        const struct place *place, uint32_t *ret_claim, char why[FIT_WHY_MAX]);
+
+/* The volume that the claim gets on this node; NULL = none: it has one, or one is made for it, or there is none. */
+const struct pv *volumes_choice(const struct pod *pod, const struct pod_volumes *volumes, const struct knode *node,
+                                uint32_t claim);
+
+/* Whether volumes that are there matter to the claim, that is, whether candidates are to be looked up. */
+bool claim_may_take(const struct pvc *claim, const struct storage_class *class);
 
 /* The name of the claim of pod->volumes[n], in the Pod's namespace. */
 #define CLAIM_NAME_MAX (253 + 1 + 63 + 1)

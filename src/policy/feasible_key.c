@@ -89,6 +89,8 @@ static void add_volumes(struct buf *out, const struct pod *pod, const struct pod
 		add_object(out, volume ? &volume->meta : NULL);
 		add_object(out, class ? &class->meta : NULL);
 	}
+	if (v && v->candidates)
+		buf_printf(out, "C%" PRIu64 " ", v->version);
 }
 
 void feasible_key(const struct pod *pod, const struct pod_volumes *volumes, struct buf *out)

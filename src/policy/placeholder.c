@@ -14,6 +14,7 @@ static const char *const step_names[] = {
 	[STEP_SUBMIT] = "submit",
 	[STEP_ADOPT] = "adopt",
 	[STEP_EXCLUDE] = "exclude",
+	[STEP_TAKE_VOLUME] = "take-volume",
 	[STEP_SELECT_NODE] = "select-node",
 	[STEP_BIND] = "bind",
 	[STEP_RELEASE] = "release",
@@ -433,6 +434,7 @@ static void decide_place(const struct placeholder_view *v, const struct placehol
 	switch (v->placing) {
 	case PLACE_UNKNOWN: step(d, STEP_PLACE, j); return;
 	case PLACE_OK: step(d, STEP_BIND, j); return;
+	case PLACE_TAKE_VOLUME: step(d, STEP_TAKE_VOLUME, j); return;
 	case PLACE_SELECT_NODE: step(d, STEP_SELECT_NODE, j); return;
 	case PLACE_WAIT:
 		unscheduled(d, "Unschedulable", "Slurm job %u holds %s: %s", j->id, str_or(j->node, "?"), why);

@@ -57,6 +57,7 @@ enum placing { /* just before binding; looked up only when STEP_PLACE asks for i
 	       PLACE_OK,
 	       PLACE_BAD, /* place_why: end the job, try elsewhere */
 	       PLACE_WAIT, /* place_why: a volume is being made */
+	       PLACE_TAKE_VOLUME, /* a volume must be given to a claim */
 	       PLACE_SELECT_NODE, /* a claim must get the node's name */
 };
 
@@ -89,6 +90,7 @@ enum step {
 	STEP_SUBMIT,
 	STEP_ADOPT, /* write job-id, toleration and deadline on the Pod */
 	STEP_EXCLUDE, /* give job `job` the exclude list of the view */
+	STEP_TAKE_VOLUME, /* give the waiting claim the volume that was chosen */
 	STEP_SELECT_NODE, /* give the waiting claim the node's name */
 	STEP_BIND, /* to job `job`'s node */
 	STEP_RELEASE, /* mark job `job` as given up by us, then cancel it */

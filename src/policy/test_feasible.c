@@ -406,7 +406,7 @@ static void draw_pod(struct drawn *d, struct rng *r)
 	d->claims[0] = claim < ARRAY_LEN(pvcs) ? &pvcs[claim] : NULL;
 	d->volumes[0] = rng_below(r, 3) ? &pvs[rng_below(r, 2)] : NULL;
 	d->classes[0] = rng_below(r, 2) ? &waiting : NULL;
-	d->v = (struct pod_volumes) { d->claims, d->volumes, d->classes, 1 };
+	d->v = (struct pod_volumes) { .claims = d->claims, .volumes = d->volumes, .classes = d->classes, .n = 1 };
 	d->pod = (struct pod) { .node_selector = &d->selector,
 		                .n_node_selector = (uint32_t)rng_below(r, 2),
 		                .has_required = rng_below(r, 2),

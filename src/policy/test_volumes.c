@@ -38,10 +38,17 @@ static const struct pv local = {
 static const struct pv nowhere = { .meta = { .name = "pv-1" }, .has_required = true };
 
 static const struct storage_class at_once = { .meta = { .name = "fast" } };
-static const struct storage_class waits = { .meta = { .name = "fast" }, .waits_for_consumer = true };
-static const struct storage_class waits_in_a = {
-	.meta = { .name = "fast" }, .waits_for_consumer = true, .topologies = &term_a, .n_topologies = 1
-};
+static const struct storage_class waits = { .meta = { .name = "fast" },
+	                                    .provisioner = "example.com/disk",
+	                                    .waits_for_consumer = true };
+static const struct storage_class waits_in_a = { .meta = { .name = "fast" },
+	                                         .provisioner = "example.com/disk",
+	                                         .waits_for_consumer = true,
+	                                         .topologies = &term_a,
+	                                         .n_topologies = 1 };
+static const struct storage_class unmade = { .meta = { .name = "fast" },
+	                                     .provisioner = NO_PROVISIONER,
+	                                     .waits_for_consumer = true };
 
 static void test_each_claim_says_where_it_can_be_reached_and_what_it_needs(void **state)
 {
@@ -65,7 +72,11 @@ static void test_each_claim_says_where_it_can_be_reached_and_what_it_needs(void 
 		{ "bound, the volume is not known", &bound, NULL, &waits, true, true, VOLUMES_WAIT, VOLUMES_WAIT,
 		  VOLUMES_WAIT, "claim data is bound, but nothing is known of its volume pv-1" },
 		{ "a volume is named, but not bound", &half, &anywhere, &at_once, true, true, VOLUMES_WAIT,
-		  VOLUMES_WAIT, VOLUMES_WAIT, "claim data is not bound yet; its volume comes from storage class fast" },
+		  VOLUMES_WAIT, VOLUMES_WAIT, "claim data is not bound yet to the volume that it names, pv-1" },
+		{ "a volume is named, whoever is the first consumer", &half, &anywhere, &waits, true, true,
+		  VOLUMES_WAIT, VOLUMES_WAIT, VOLUMES_WAIT },
+		{ "nobody makes volumes, and none was looked for", &unbound, NULL, &unmade, true, true, VOLUMES_READY,
+		  VOLUMES_WAIT, VOLUMES_WAIT, "claim data is not bound; nobody makes volumes of storage class fast" },
 		{ "unbound, made at once", &unbound, NULL, &at_once, true, true, VOLUMES_WAIT, VOLUMES_WAIT,
 		  VOLUMES_WAIT, "claim data is not bound yet; its volume comes from storage class fast" },
 		{ "unbound, waits for us", &unbound, NULL, &waits, true, true, VOLUMES_READY, VOLUMES_SELECT,
@@ -91,7 +102,7 @@ static void test_each_claim_says_where_it_can_be_reached_and_what_it_needs(void 
 		const struct pvc *claims[] = { cases[i].claim };
 		const struct pv *volumes[] = { cases[i].volume };
 		const struct storage_class *classes[] = { cases[i].class };
-		struct pod_volumes v = { claims, volumes, classes, 1 };
+		struct pod_volumes v = { .claims = claims, .volumes = volumes, .classes = classes, .n = 1 };
 		char why[FIT_WHY_MAX] = "";
 		uint32_t n = 7;
 
@@ -110,6 +121,150 @@ static void test_each_claim_says_where_it_can_be_reached_and_what_it_needs(void 
 	}
 }
 
+/* ---- volumes that are there ---- */
+
+#define GI ((int64_t)1000 << 30)
+#define SITES_MAX 2
+
+/* A Pod with claims that wait, as the shell gathers them. */
+struct site {
+	struct pvc claims[SITES_MAX];
+	struct pv volumes[3];
+	struct storage_class class;
+	const struct pvc *claim_list[SITES_MAX];
+	const struct storage_class *class_list[SITES_MAX];
+	struct candidates candidates[SITES_MAX];
+	struct volume_claim names[SITES_MAX];
+	struct pod pod;
+	struct pod_volumes v;
+};
+
+static void site_make(struct site *s, uint32_t n_volumes)
+{
+	static const char *const names[] = { "large", "small" };
+
+	*s = (struct site) { .class = unmade };
+	for (uint32_t i = 0; i < SITES_MAX; i++) {
+		s->claims[i] = (struct pvc) { .meta = { .ns = "ml", .name = names[i], .uid = names[i] },
+			                      .storage_class = "fast",
+			                      .request = (i ? 1 : 5) * GI,
+			                      .phase = PVC_PENDING };
+		s->claim_list[i] = &s->claims[i];
+		s->class_list[i] = &s->class;
+		s->names[i] = (struct volume_claim) { "v", names[i] };
+	}
+	for (uint32_t i = 0; i < n_volumes; i++)
+		s->volumes[i] = (struct pv) { .meta = { .name = (const char *[]) { "pv-a", "pv-b", "pv-c" }[i] },
+			                      .storage_class = "fast",
+			                      .capacity = (5 + i) * GI,
+			                      .phase = PV_AVAILABLE,
+			                      .required_nodes = &term_n1,
+			                      .n_required_nodes = 1,
+			                      .has_required = true };
+	s->pod = (struct pod) { .volumes = s->names, .n_volumes = SITES_MAX };
+	s->v = (struct pod_volumes) {
+		.claims = s->claim_list, .classes = s->class_list, .candidates = s->candidates, .n = SITES_MAX
+	};
+}
+
+static enum volumes_state site_look(struct site *s, const struct place *place, uint32_t *ret_claim,
+                                    char why[FIT_WHY_MAX])
+{
+	for (uint32_t i = 0; i < s->v.n; i++) {
+		candidates_done(&s->candidates[i]);
+		for (size_t k = 0; k < ARRAY_LEN(s->volumes); k++)
+			if (s->volumes[k].meta.name)
+				candidates_add(&s->candidates[i], s->claim_list[i], &s->volumes[k]);
+		candidates_sort(&s->candidates[i]);
+	}
+	return volumes_before_bind(&s->pod, &s->v, place, ret_claim, why);
+}
+
+static void site_done(struct site *s)
+{
+	for (uint32_t i = 0; i < SITES_MAX; i++)
+		candidates_done(&s->candidates[i]);
+}
+
+static void test_a_claim_gets_a_volume_that_is_there_and_then_waits_for_it(void **state)
+{
+	struct site s;
+	char why[FIT_WHY_MAX] = "";
+	uint32_t n = 7;
+
+	(void)state;
+	site_make(&s, 1);
+	s.pod.n_volumes = s.v.n = 1;
+	assert_int_equal(site_look(&s, NULL, &n, why), VOLUMES_READY);
+	assert_int_equal(site_look(&s, &on_2, &n, why), VOLUMES_ELSEWHERE);
+	assert_string_equal(why,
+	                    "no free volume of class fast that would do for claim large can be reached from there");
+	assert_int_equal(volumes_reach(&s.pod, &s.v, &n2, &n), REACH_NONE);
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	assert_int_equal(n, 0);
+	assert_string_equal(why, "claim large waits for its first consumer, and gets volume pv-a");
+	assert_ptr_equal(volumes_choice(&s.pod, &s.v, &n1, 0), &s.volumes[0]);
+	assert_null(volumes_choice(&s.pod, &s.v, &n2, 0));
+	/* promised by a person: only that one, and it must still be given */
+	s.volumes[0].claim_ns = "ml";
+	s.volumes[0].claim_name = "large";
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	assert_int_equal(site_look(&s, &on_2, &n, why), VOLUMES_ELSEWHERE);
+	assert_string_equal(why, "volume pv-a of claim large cannot be reached from there");
+	/* given: the rest is a controller's */
+	s.volumes[0].claim_uid = "large";
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_WAIT);
+	assert_string_equal(why, "claim large is not bound yet; it gets volume pv-a");
+	assert_int_equal(site_look(&s, &on_2, &n, why), VOLUMES_ELSEWHERE);
+	/* given to another: there is none left anywhere */
+	s.volumes[0].claim_uid = "other";
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_ELSEWHERE);
+	site_done(&s);
+}
+
+static void test_two_claims_get_two_volumes_the_smaller_one_first(void **state)
+{
+	struct site s;
+	char why[FIT_WHY_MAX];
+	uint32_t n = 7;
+
+	(void)state;
+	site_make(&s, 2);
+	s.volumes[0].capacity = 2 * GI; /* large enough for the small one only */
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	assert_ptr_equal(volumes_choice(&s.pod, &s.v, &n1, 0), &s.volumes[1]);
+	assert_ptr_equal(volumes_choice(&s.pod, &s.v, &n1, 1), &s.volumes[0]);
+	site_done(&s);
+	site_make(&s, 1); /* one for both: neither is taken */
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_ELSEWHERE);
+	assert_int_equal(volumes_reach(&s.pod, &s.v, &n1, &n), REACH_NONE);
+	s.claim_list[1] = &s.claims[0]; /* twice the same claim needs one */
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	assert_ptr_equal(volumes_choice(&s.pod, &s.v, &n1, 1), &s.volumes[0]);
+	site_done(&s);
+}
+
+static void test_a_class_that_makes_volumes_still_gives_those_that_are_there(void **state)
+{
+	struct site s;
+	char why[FIT_WHY_MAX];
+	uint32_t n = 7;
+
+	(void)state;
+	site_make(&s, 1);
+	s.class = waits;
+	s.pod.n_volumes = s.v.n = 1;
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	assert_int_equal(site_look(&s, &on_2, &n, why), VOLUMES_SELECT);
+	s.claims[0].meta.annotations = &chose_n1; /* one is being made: no other */
+	s.claims[0].meta.n_annotations = 1;
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_WAIT);
+	assert_int_equal(site_look(&s, &on_2, &n, why), VOLUMES_ELSEWHERE);
+	s.class = unmade; /* a name that nobody heeds */
+	assert_int_equal(site_look(&s, &on_1, &n, why), VOLUMES_TAKE);
+	site_done(&s);
+}
+
 static void test_the_most_pressing_of_several_claims_is_told(void **state)
 {
 	struct volume_claim names[] = { { "a", "a" }, { "b", "b" }, { "c", "c" }, { "d", "d" } };
@@ -117,7 +272,7 @@ static void test_the_most_pressing_of_several_claims_is_told(void **state)
 	const struct pvc *claims[] = { &bound, &chosen, &unbound, NULL };
 	const struct pv *volumes[] = { &anywhere, NULL, NULL, NULL };
 	const struct storage_class *classes[] = { &waits, &waits, &waits, NULL };
-	struct pod_volumes v = { claims, volumes, classes, 4 };
+	struct pod_volumes v = { .claims = claims, .volumes = volumes, .classes = classes, .n = 4 };
 	char why[FIT_WHY_MAX] = "";
 	uint32_t n = 7;
 
@@ -162,7 +317,7 @@ static void test_an_ephemeral_claim_must_be_of_this_pod(void **state)
 	struct pvc claim = bound;
 	const struct pvc *claims[] = { &claim };
 	const struct pv *volumes[] = { &anywhere };
-	struct pod_volumes v = { claims, volumes, NULL, 1 };
+	struct pod_volumes v = { .claims = claims, .volumes = volumes, .n = 1 };
 	char why[FIT_WHY_MAX], name[CLAIM_NAME_MAX];
 	uint32_t n;
 
@@ -195,5 +350,8 @@ static void test_long_and_foreign_names_are_cut_and_masked(void **state)
 }
 
 TEST_MAIN(TEST(each_claim_says_where_it_can_be_reached_and_what_it_needs),
+          TEST(a_claim_gets_a_volume_that_is_there_and_then_waits_for_it),
+          TEST(two_claims_get_two_volumes_the_smaller_one_first),
+          TEST(a_class_that_makes_volumes_still_gives_those_that_are_there),
           TEST(the_most_pressing_of_several_claims_is_told), TEST(without_knowledge_of_volumes_a_pod_with_claims_waits),
           TEST(an_ephemeral_claim_must_be_of_this_pod), TEST(long_and_foreign_names_are_cut_and_masked))

@@ -32,10 +32,79 @@ static const char *selected_node(const struct pvc *c)
 	return pair_get(c->meta.annotations, c->meta.n_annotations, ANNOTATION_SELECTED_NODE);
 }
 
-/* Does the claim wait for its first consumer? Not when nobody knows its class. */
+static const struct storage_class *class_of(const struct pod_volumes *v, uint32_t n)
+{
+	return v->classes ? v->classes[n] : NULL;
+}
+
+/* Does the claim wait for its first consumer? Not when nobody knows its class, nor when it names its volume: then it gets that
+ * one, whoever uses it. */
 static bool waits(const struct pod_volumes *v, uint32_t n)
 {
-	return v->classes && v->classes[n] && v->classes[n]->waits_for_consumer;
+	return class_of(v, n) && class_of(v, n)->waits_for_consumer && str_empty(v->claims[n]->volume);
+}
+
+static bool makes_volumes(const struct storage_class *class)
+{
+	return !str_empty(class->provisioner) && !str_eq(class->provisioner, NO_PROVISIONER);
+}
+
+bool claim_may_take(const struct pvc *claim, const struct storage_class *class)
+{
+	return class && class->waits_for_consumer && str_empty(claim->volume) &&
+	       (str_empty(selected_node(claim)) || !makes_volumes(class));
+}
+
+/* ---- which volumes ---- */
+
+static const struct candidates *candidates_of(const struct pod_volumes *v, uint32_t n)
+{
+	return v->candidates && claim_of(v, n) && claim_may_take(v->claims[n], class_of(v, n)) ? &v->candidates[n]
+	                                                                                       : NULL;
+}
+
+/* The claim after `last`, smallest first, so that a large volume is not taken by a small claim. v->n = there is none. */
+static uint32_t next_by_size(const struct pod_volumes *v, uint32_t last)
+{
+	uint32_t best = v->n;
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (!candidates_of(v, i) || i == last)
+			continue;
+		if (last < v->n && (v->claims[i]->request < v->claims[last]->request ||
+		                    (v->claims[i]->request == v->claims[last]->request && i < last)))
+			continue;
+		if (best == v->n || v->claims[i]->request < v->claims[best]->request)
+			best = i;
+	}
+	return best;
+}
+
+/* What each claim takes on this node; NULL: nothing. Owned, as long as v->n. NULL when no claim takes any. */
+static const struct pv **choose(const struct pod_volumes *v, const struct knode *node)
+{
+	const struct pv **taken = NULL;
+
+	if (!v || !v->candidates || !node)
+		return NULL;
+	for (uint32_t i = v->n; (i = next_by_size(v, i)) < v->n;) {
+		const struct pv *again = NULL;
+
+		if (!taken)
+			taken = mem_alloc_n(v->n, sizeof(const struct pv *));
+		for (uint32_t k = 0; k < v->n && !again; k++) /* two volumes of the Pod may be one claim */
+			again = v->claims[k] == v->claims[i] ? taken[k] : NULL;
+		taken[i] = again ? again : candidates_best(&v->candidates[i], node, taken, v->n);
+	}
+	return taken;
+}
+
+const struct pv *volumes_choice(const struct pod *pod, const struct pod_volumes *volumes, const struct knode *node,
+                                uint32_t claim)
+{
+	_cleanup_free_ const struct pv **taken = choose(volumes, node);
+
+	return taken && claim < pod->n_volumes && claim < volumes->n ? taken[claim] : NULL;
 }
 
 /* ---- where ---- */
@@ -60,7 +129,8 @@ static bool class_makes_there(const struct storage_class *c, const struct knode 
 	return c->n_topologies == 0;
 }
 
-static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, const struct knode *node)
+static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, const struct knode *node,
+                                     const struct pv *taken)
 {
 	const struct pvc *c = claim_of(v, n);
 	const struct pv *pv;
@@ -74,8 +144,12 @@ static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, co
 		               ? REACH_OK
 		               : REACH_VOLUME;
 	}
-	if (!waits(v, n))
+	if (!waits(v, n) || taken)
 		return REACH_OK;
+	if (v->candidates && v->candidates[n].own && claim_may_take(c, class_of(v, n)))
+		return REACH_VOLUME; /* it is another's than this node's */
+	if (!makes_volumes(class_of(v, n)))
+		return v->candidates ? REACH_NONE : REACH_OK;
 	chosen = selected_node(c);
 	if (!str_empty(chosen))
 		return str_eq(chosen, node->meta.name) ? REACH_OK : REACH_CHOSEN;
@@ -85,8 +159,10 @@ static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, co
 enum out_of_reach volumes_reach(const struct pod *pod, const struct pod_volumes *volumes, const struct knode *node,
                                 uint32_t *ret_claim)
 {
+	_cleanup_free_ const struct pv **taken = choose(volumes, node);
+
 	for (uint32_t i = 0; volumes && i < pod->n_volumes; i++) {
-		enum out_of_reach r = claim_reach(volumes, i, node);
+		enum out_of_reach r = claim_reach(volumes, i, node, taken && i < volumes->n ? taken[i] : NULL);
 
 		if (r == REACH_OK)
 			continue;
@@ -100,12 +176,17 @@ void reach_text(enum out_of_reach how, const struct pod *pod, const struct pod_v
                 char text[FIT_WHY_MAX])
 {
 	const struct pvc *c = claim_of(volumes, claim);
+	const struct candidates *own = candidates_of(volumes, claim);
 	char name[CLAIM_NAME_MAX];
 
 	claim_name(pod, claim, name);
 	if (how == REACH_VOLUME)
 		snprintf(text, FIT_WHY_MAX, "volume %.80s of claim %.100s cannot be reached from there",
-		         str_or(c->volume, "?"), name);
+		         own && own->n ? own->list[0].volume->meta.name : str_or(c->volume, "?"), name);
+	else if (how == REACH_NONE)
+		snprintf(text, FIT_WHY_MAX,
+		         "no free volume of class %.80s that would do for claim %.100s can be reached from there",
+		         str_or(c->storage_class, "?"), name);
 	else if (how == REACH_CHOSEN)
 		snprintf(text, FIT_WHY_MAX, "the volume of claim %.100s is being made for node %.80s", name,
 		         str_or(selected_node(c), "?"));
@@ -119,7 +200,8 @@ void reach_text(enum out_of_reach how, const struct pod *pod, const struct pod_v
 /* What one claim needs, the most pressing first. */
 enum need {
 	NEED_ELSEWHERE, /* let go of the node, whatever the others need */
-	NEED_CLAIM,     /* choose no node for the others as long as this one is not there */
+	NEED_CLAIM, /* choose no node for the others as long as this one is not there */
+	NEED_TAKE,
 	NEED_SELECT,
 	NEED_TIME,
 	NEED_NOTHING,
@@ -138,13 +220,15 @@ static bool made_for(const struct pvc *c, const struct pod *pod)
 	return o && str_eq(o->uid, pod->meta.uid);
 }
 
-static enum need need_of_unbound(const struct pod_volumes *v, uint32_t n, const struct place *place, const char *name,
-                                 char why[FIT_WHY_MAX])
+static enum need need_of_unbound(const struct pod_volumes *v, uint32_t n, const struct place *place,
+                                 const struct pv *taken, const char *name, char why[FIT_WHY_MAX])
 {
 	const struct pvc *c = claim_of(v, n);
 	const char *class = str_empty(c->storage_class) ? NULL : c->storage_class;
 
 	if (!waits(v, n)) {
+		if (!str_empty(c->volume))
+			return say(NEED_CLAIM, why, name, " is not bound yet to the volume that it names, ", c->volume);
 		if (!class)
 			return say(NEED_CLAIM, why, name,
 			           " is not bound to a volume, and has no storage class to make one", NULL);
@@ -154,13 +238,19 @@ static enum need need_of_unbound(const struct pod_volumes *v, uint32_t n, const 
 	}
 	if (!place)
 		return NEED_NOTHING;
+	if (taken && str_empty(taken->claim_uid))
+		return say(NEED_TAKE, why, name, " waits for its first consumer, and gets volume ", taken->meta.name);
+	if (taken)
+		return say(NEED_TIME, why, name, " is not bound yet; it gets volume ", taken->meta.name);
+	if (!makes_volumes(class_of(v, n)))
+		return say(NEED_CLAIM, why, name, " is not bound; nobody makes volumes of storage class ", class);
 	if (str_empty(selected_node(c)))
 		return say(NEED_SELECT, why, name, " waits for its first consumer, on node ", place->node_name);
 	return say(NEED_TIME, why, name, " is not bound yet; its volume is being made by storage class ", class);
 }
 
 static enum need need_of(const struct pod *pod, const struct pod_volumes *v, uint32_t n, const struct place *place,
-                         char why[FIT_WHY_MAX])
+                         const struct pv *taken, char why[FIT_WHY_MAX])
 {
 	const struct pvc *c = claim_of(v, n);
 	char name[CLAIM_NAME_MAX];
@@ -175,13 +265,13 @@ static enum need need_of(const struct pod *pod, const struct pod_volumes *v, uin
 		return say(NEED_CLAIM, why, name, " is being deleted", NULL);
 	if (c->phase == PVC_LOST)
 		return say(NEED_CLAIM, why, name, " has lost its volume ", c->volume);
-	reach = place && place->node ? claim_reach(v, n, place->node) : REACH_OK;
+	reach = place && place->node ? claim_reach(v, n, place->node, taken) : REACH_OK;
 	if (reach != REACH_OK) {
 		reach_text(reach, pod, v, n, why);
 		return NEED_ELSEWHERE;
 	}
 	if (!is_bound(c))
-		return need_of_unbound(v, n, place, name, why);
+		return need_of_unbound(v, n, place, taken, name, why);
 	if (!v->volumes || !v->volumes[n])
 		return say(NEED_CLAIM, why, name, " is bound, but nothing is known of its volume ", c->volume);
 	return NEED_NOTHING;
@@ -191,14 +281,15 @@ enum volumes_state volumes_before_bind(const struct pod *pod, const struct pod_v
                                        const struct place *place, uint32_t *ret_claim, char why[FIT_WHY_MAX])
 {
 	static const enum volumes_state states[] = {
-		[NEED_ELSEWHERE] = VOLUMES_ELSEWHERE, [NEED_CLAIM] = VOLUMES_WAIT,    [NEED_SELECT] = VOLUMES_SELECT,
-		[NEED_TIME] = VOLUMES_WAIT,           [NEED_NOTHING] = VOLUMES_READY,
+		[NEED_ELSEWHERE] = VOLUMES_ELSEWHERE, [NEED_CLAIM] = VOLUMES_WAIT, [NEED_TAKE] = VOLUMES_TAKE,
+		[NEED_SELECT] = VOLUMES_SELECT,       [NEED_TIME] = VOLUMES_WAIT,  [NEED_NOTHING] = VOLUMES_READY,
 	};
+	_cleanup_free_ const struct pv **taken = choose(volumes, place ? place->node : NULL);
 	enum need most = NEED_NOTHING;
 	char text[FIT_WHY_MAX];
 
 	for (uint32_t i = 0; i < pod->n_volumes; i++) {
-		enum need n = need_of(pod, volumes, i, place, text);
+		enum need n = need_of(pod, volumes, i, place, taken && i < volumes->n ? taken[i] : NULL, text);
 
 		if (n >= most)
 			continue;

@@ -12,6 +12,7 @@ enum out_of_reach {
 	REACH_VOLUME, /* the claim's volume is elsewhere */
 	REACH_CHOSEN, /* the claim's volume is being made for another node */
 	REACH_CLASS,  /* the claim's class makes no volumes there */
+	REACH_NONE,   /* nobody makes volumes of the claim's class, and none that is free would do */
 };
 
 /* The first claim that keeps the Pod away. */

@@ -73,6 +73,14 @@ static void claim_by_class(const void *object, store_index_add add, void *arg)
 		add(arg, c->storage_class);
 }
 
+static void volume_by_class(const void *object, store_index_add add, void *arg)
+{
+	const struct pv *v = object;
+
+	if (!str_empty(v->storage_class))
+		add(arg, v->storage_class);
+}
+
 static void nodeslice_by_node(const void *object, store_index_add add, void *arg)
 {
 	const struct nodeslice *s = object;
@@ -91,7 +99,7 @@ static const struct store_kind kinds[KUBE_KINDS] = {
 	[KUBE_NODES] = { "nodes", { [NODE_BY_LABEL] = by_label } },
 	[KUBE_LEASES] = { "leases", { NULL } },
 	[KUBE_CLAIMS] = { "claims", { [CLAIM_BY_VOLUME] = claim_by_volume, [CLAIM_BY_CLASS] = claim_by_class } },
-	[KUBE_VOLUMES] = { "volumes", { NULL } },
+	[KUBE_VOLUMES] = { "volumes", { [VOLUME_BY_CLASS] = volume_by_class } },
 	[KUBE_CLASSES] = { "classes", { NULL } },
 	[KUBE_NODESETS] = { "nodesets", { NULL } },
 	[KUBE_NODESLICES] = { "nodeslices", { [NODESLICE_BY_NODE] = nodeslice_by_node } },

@@ -27,6 +27,11 @@ enum claim_index {
 	CLAIM_BY_CLASS,  /* spec.storageClassName; not those without */
 };
 
+/* PersistentVolumes: KUBE_VOLUMES */
+enum volume_index {
+	VOLUME_BY_CLASS, /* spec.storageClassName; not those without */
+};
+
 /* NodeSlices: KUBE_NODESLICES */
 enum nodeslice_index {
 	NODESLICE_BY_NODE, /* each Slurm node that it lists */

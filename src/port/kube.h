@@ -85,6 +85,7 @@ struct kube_change {
 	int n_finalizers;
 	const char *const *nodes; /* NodeSlices: the whole list; needs ref.resource_version */
 	int n_nodes;
+	const struct meta *claim; /* PersistentVolumes: the claim that it is given to; needs ref.resource_version */
 };
 
 #define KUBE_CHANGE(r)                                                                                                 \

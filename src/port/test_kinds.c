@@ -59,7 +59,9 @@ static void test_a_claim_finds_its_pods_and_its_volume_and_class_find_it(void **
 	_cleanup_(store_freep) struct store *claims = store_new(store_kind_of(KUBE_CLAIMS));
 	struct block *a = pod_new("a", "n1"), *b = pod_new("b", NULL);
 	struct volume_claim of_a[] = { { "v", "data", false }, { "w", NULL, true } }, of_b = { "x", "data", false };
+	_cleanup_(store_freep) struct store *volumes = store_new(store_kind_of(KUBE_VOLUMES));
 	struct pvc *c = NEW(struct pvc), *unbound = NEW(struct pvc);
+	struct pv *v = NEW(struct pv), *classless = NEW(struct pv);
 
 	(void)state;
 	a->pod.volumes = of_a;
@@ -80,6 +82,12 @@ static void test_a_claim_finds_its_pods_and_its_volume_and_class_find_it(void **
 	assert_int_equal(store_find_count(claims, CLAIM_BY_VOLUME, "pv-1"), 1);
 	assert_int_equal(store_find_count(claims, CLAIM_BY_VOLUME, ""), 0);
 	assert_int_equal(store_find_count(claims, CLAIM_BY_CLASS, "fast"), 1);
+	*v = (struct pv) { .meta = { .name = "pv-1", .resource_version = "1" }, .storage_class = "fast" };
+	*classless = (struct pv) { .meta = { .name = "pv-2", .resource_version = "1" } };
+	store_put(volumes, v, sizeof(*v));
+	store_put(volumes, classless, sizeof(*classless));
+	assert_int_equal(store_find_count(volumes, VOLUME_BY_CLASS, "fast"), 1);
+	assert_int_equal(store_find_count(volumes, VOLUME_BY_CLASS, ""), 0);
 }
 
 static void test_kinds_that_are_never_kept_have_no_store(void **state)

@@ -32,12 +32,12 @@ struct effect {
 	enum step step;
 	uint32_t job;
 	uint64_t term;
-	char *node, *excluded, *rv;
+	char *node, *excluded, *rv, *volume;
 	usec_t began;
 	bool avoid, paced;
 	void (*go)(struct effect *x); /* what comes once the job is surely the one that is meant */
 	int state; /* of the job, as it was when this was decided */
-	bool first; /* BIND: no other one may have come through before */
+	bool first; /* BIND, TAKE_VOLUME: no other one may have come through before */
 };
 
 static struct effect *begin(struct scheduler *s, struct entry *e, const struct pod *pod, enum step step, uint32_t job)
@@ -63,6 +63,7 @@ static void end(struct effect *x, usec_t wait)
 	free(x->node);
 	free(x->excluded);
 	free(x->rv);
+	free(x->volume);
 	free(x);
 }
 
@@ -248,6 +249,26 @@ static void claim_answered(void *arg, const struct kube_result *r)
 		log_debug("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
 		end(x, pause_of(x, r->retry_after));
 	}
+}
+
+/* About a volume: its own watch tells, too. Until then we know it ourselves. */
+static void volume_answered(void *arg, const struct kube_result *r)
+{
+	struct effect *x = arg;
+
+	if (x->term == x->s->term)
+		volumes_given(x->s, x->volume, r, !x->first);
+	if (r->outcome == KUBE_OK) {
+		x->e->tries = 0;
+		log_info("Pod %s: volume %s is given to its claim", x->e->key, x->volume);
+		end(x, 0);
+		return;
+	}
+	if (r->outcome == KUBE_FORBIDDEN || r->outcome == KUBE_REFUSED)
+		log_error("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
+	else
+		log_debug("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
+	end(x, pause_of(x, r->retry_after));
 }
 
 static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -627,6 +648,35 @@ static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, co
 	s->o.kube->ops->bind(s->o.kube, &ref, x->node, kube_answered, x);
 }
 
+static void take_volume(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
+                        const struct pod_volumes *volumes)
+{
+	static const struct pair by_us = { ANNOTATION_BOUND_BY_CONTROLLER, "yes" };
+	const struct known_job *j = jobs_get(s, d->job);
+	const char *name = j ? places_kube_node(s, j->node) : NULL;
+	const struct knode *node = name ? store_get(s->nodes, NULL, name) : NULL;
+	const struct pvc *claim = e->placing_claim < volumes->n ? volumes->claims[e->placing_claim] : NULL;
+	const struct pv *volume = node && claim ? volumes_choice(pod, volumes, node, e->placing_claim) : NULL;
+	const struct pv *is = volume ? store_get(s->volumes, NULL, volume->meta.name) : NULL;
+	struct kube_change change;
+	struct effect *x;
+
+	if (!is)
+		return;
+	change = KUBE_CHANGE(((struct kube_ref) { .kind = KUBE_VOLUMES,
+	                                          .name = is->meta.name,
+	                                          .uid = is->meta.uid,
+	                                          .resource_version = is->meta.resource_version }));
+	change.claim = &claim->meta;
+	change.annotations = &by_us;
+	change.n_annotations = str_empty(is->claim_name); /* a person's choice stays one */
+	x = begin(s, e, pod, d->step, d->job);
+	x->volume = mem_strdup(is->meta.name);
+	x->first = !volumes_is_given(s, is->meta.name);
+	volumes_give(s, is, claim);
+	s->o.kube->ops->change(s->o.kube, &change, volume_answered, x);
+}
+
 static void select_node(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         const struct pod_volumes *volumes)
 {
@@ -661,6 +711,7 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 		return true;
 	case STEP_ADOPT: adopt(s, e, pod, d, w); return true;
 	case STEP_EXCLUDE: exclude(s, e, pod, d, f, w); return true;
+	case STEP_TAKE_VOLUME: take_volume(s, e, pod, d, volumes); return e->busy;
 	case STEP_SELECT_NODE: select_node(s, e, pod, d, volumes); return e->busy;
 	case STEP_BIND: bind(s, e, pod, d); return e->busy;
 	case STEP_RELEASE: release(s, e, pod, d); return true;

@@ -101,6 +101,8 @@ struct scheduler {
 	struct scheduler_options o;
 	struct rules rules; /* o.rules with KillWait as it is */
 	struct store *pods, *nodes, *claims, *volumes, *classes;
+	struct map given; /* struct given_volume, by the volume's name */
+	uint64_t volumes_version; /* counts changes of volumes, ours included */
 	struct map by_uid, by_job; /* struct entry, struct known_job */
 	struct dirty dirty;
 	struct rng rng;
@@ -201,6 +203,11 @@ void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void
 /* False while claims are not known. Good until the next event; done in any case with volumes_done(). */
 bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes *ret);
 void volumes_done(struct pod_volumes *v);
+/* A volume is being given to a claim, and what came of it; `again`: it may have been given before. */
+void volumes_give(struct scheduler *s, const struct pv *volume, const struct pvc *claim);
+void volumes_given(struct scheduler *s, const char *volume, const struct kube_result *r, bool again);
+bool volumes_is_given(const struct scheduler *s, const char *volume);
+void volumes_forget_given(struct scheduler *s); /* the stores are read anew */
 #define _cleanup_volumes_ _cleanup_(volumes_done)
 
 /* effects.c */

@@ -309,6 +309,7 @@ static bool volumes_are_ready(struct entry *e, const struct pod *pod, const stru
 
 	switch (volumes_before_bind(pod, volumes, place, &e->placing_claim, why)) {
 	case VOLUMES_READY: return true;
+	case VOLUMES_TAKE: set_placing(e, PLACE_TAKE_VOLUME, NULL, now); break;
 	case VOLUMES_SELECT: set_placing(e, PLACE_SELECT_NODE, NULL, now); break;
 	case VOLUMES_WAIT: set_placing(e, PLACE_WAIT, why, now); break;
 	case VOLUMES_ELSEWHERE: set_placing(e, PLACE_BAD, why, now); break;

@@ -354,6 +354,7 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	s->list_due = s->states_due = s->conf_due = 0;
 	s->list_wanted = s->term_since;
 	loads_give_up(s);
+	volumes_forget_given(s);
 	who_forget(s);
 	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
 		s->o.kube->ops->refresh(s->o.kube);
@@ -402,6 +403,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->rules = o->rules;
 	s->by_uid = MAP_INIT;
 	s->by_job = MAP_INIT;
+	s->given = MAP_INIT;
 	s->dirty = DIRTY_INIT;
 	link_init(&s->wants);
 	link_init(&s->list_wants);
@@ -430,6 +432,7 @@ void scheduler_free(struct scheduler *s)
 		entry_free(s, e);
 	map_done(&s->by_uid);
 	map_done(&s->by_job);
+	volumes_forget_given(s);
 	dirty_done(&s->dirty);
 	free(s->memo_nodes);
 	places_free(s->places);

@@ -2,6 +2,9 @@
  *
  * The volumes of Pods: claims, what they are bound to and their classes. Watched only once a Pod has a claim: most clusters'
  * Pods have none, and then this costs nothing.
+ *
+ * A volume that we gave to a claim counts as given until the watch shows another version of it: no claim gets a second one, and
+ * no volume a second claim, because the watch was slow. A write carries the version that was looked at.
  */
 #include "scheduler/inside.h"
 
@@ -9,7 +12,102 @@
 
 #include "base/str.h"
 
-static void claim_pods_dirty(struct scheduler *s, const struct meta *claim)
+#define SPREAD (200 * USEC_MSEC) /* a change of volumes is looked at by all claims that wait for one, together */
+
+struct given_volume {
+	char *name, *version; /* as it was before */
+	char *claim_ns, *claim_name, *claim_uid;
+	struct pv shown; /* the volume as we know it to be; good as long as the store has this version */
+	bool sure; /* the answer was yes */
+	bool in_doubt; /* somebody changed it, and the watch has not shown how */
+};
+
+static void given_free(struct given_volume *g)
+{
+	free(g->name);
+	free(g->version);
+	free(g->claim_ns);
+	free(g->claim_name);
+	free(g->claim_uid);
+	free(g);
+}
+
+static void forget(struct scheduler *s, const char *volume)
+{
+	struct given_volume *g = map_remove(&s->given, volume);
+
+	if (!g)
+		return;
+	given_free(g);
+	s->volumes_version++;
+}
+
+void volumes_forget_given(struct scheduler *s)
+{
+	struct given_volume *g;
+	size_t i = 0;
+
+	while ((g = map_next(&s->given, &i)))
+		given_free(g);
+	map_done(&s->given);
+	s->given = MAP_INIT;
+	s->volumes_version++;
+}
+
+void volumes_give(struct scheduler *s, const struct pv *volume, const struct pvc *claim)
+{
+	struct given_volume *g;
+
+	forget(s, volume->meta.name);
+	g = NEW(struct given_volume);
+	g->name = mem_strdup(volume->meta.name);
+	g->version = mem_strdup(volume->meta.resource_version);
+	g->claim_ns = mem_strdup(claim->meta.ns);
+	g->claim_name = mem_strdup(claim->meta.name);
+	g->claim_uid = mem_strdup(claim->meta.uid);
+	map_put(&s->given, g->name, g);
+	s->volumes_version++;
+}
+
+void volumes_given(struct scheduler *s, const char *volume, const struct kube_result *r, bool again)
+{
+	struct given_volume *g = map_get(&s->given, volume);
+
+	if (!g)
+		return; /* the watch was faster */
+	if (r->outcome == KUBE_OK)
+		g->sure = true;
+	else if (r->outcome == KUBE_CONFLICT && again)
+		g->sure = true; /* it was perhaps the first time that came through */
+	else if (r->outcome == KUBE_CONFLICT)
+		g->in_doubt = true;
+	else if (!r->maybe_done && !again)
+		forget(s, volume);
+	s->volumes_version++;
+}
+
+bool volumes_is_given(const struct scheduler *s, const char *volume)
+{
+	return map_get(&s->given, volume) != NULL;
+}
+
+/* The volume as it is, what we did included; NULL when nobody should touch it now. */
+static const struct pv *as_given(struct scheduler *s, const struct pv *v)
+{
+	struct given_volume *g = map_get(&s->given, v->meta.name);
+
+	if (!g || !str_eq(g->version, v->meta.resource_version))
+		return v;
+	if (g->in_doubt)
+		return NULL;
+	g->shown = *v;
+	g->shown.claim_ns = g->claim_ns;
+	g->shown.claim_name = g->claim_name;
+	g->shown.claim_uid = g->sure ? g->claim_uid : NULL; /* to be given once more, to this very claim */
+	return &g->shown;
+}
+
+static void claim_pods_dirty(struct scheduler *s, const struct meta *claim, usec_t at)
 {
 	struct store_cursor cursor = { 0 };
 	char key[STORE_KEY_MAX];
@@ -20,14 +118,29 @@ static void claim_pods_dirty(struct scheduler *s, const struct meta *claim)
 		struct entry *e = str_empty(pod->meta.uid) ? NULL : entry_get(s, pod->meta.uid);
 
 		if (e)
-			entry_dirty(s, e, 0);
+			entry_dirty(s, e, at);
 	}
 }
 
 static void claim_changed(void *arg, enum store_event event, const void *was, const void *is)
 {
 	(void)event;
-	claim_pods_dirty(arg, is ? is : was);
+	claim_pods_dirty(arg, is ? is : was, 0);
+}
+
+/* Those that may get a volume of this class, or could have. */
+static void waiting_claims_dirty(struct scheduler *s, const struct pv *v)
+{
+	const struct storage_class *class =
+	        str_empty(v->storage_class) ? NULL : store_get(s->classes, NULL, v->storage_class);
+	struct store_cursor cursor = { 0 };
+	const struct pvc *claim;
+
+	if (!class || !class->waits_for_consumer)
+		return;
+	while ((claim = store_find(s->claims, CLAIM_BY_CLASS, v->storage_class, &cursor)))
+		if (claim_may_take(claim, class))
+			claim_pods_dirty(s, &claim->meta, volume_names(v, claim) ? 0 : usec_add(now_of(s), SPREAD));
 }
 
 static void volume_changed(void *arg, enum store_event event, const void *was, const void *is)
@@ -38,8 +151,14 @@ static void volume_changed(void *arg, enum store_event event, const void *was, c
 	const struct pvc *claim;
 
 	(void)event;
+	s->volumes_version++;
+	forget(s, volume->name);
 	while ((claim = store_find(s->claims, CLAIM_BY_VOLUME, volume->name, &cursor)))
-		claim_pods_dirty(s, &claim->meta);
+		claim_pods_dirty(s, &claim->meta, 0);
+	if (is)
+		waiting_claims_dirty(s, is);
+	if (was)
+		waiting_claims_dirty(s, was);
 }
 
 static void class_changed(void *arg, enum store_event event, const void *was, const void *is)
@@ -51,7 +170,7 @@ static void class_changed(void *arg, enum store_event event, const void *was, co
 
 	(void)event;
 	while ((claim = store_find(s->claims, CLAIM_BY_CLASS, class->name, &cursor)))
-		claim_pods_dirty(s, &claim->meta);
+		claim_pods_dirty(s, &claim->meta, 0);
 }
 
 static void watch(struct scheduler *s)
@@ -64,6 +183,21 @@ static void watch(struct scheduler *s)
 	store_listen(s->claims, claim_changed, s);
 	store_listen(s->volumes, volume_changed, s);
 	store_listen(s->classes, class_changed, s);
+}
+
+static void find_candidates(struct scheduler *s, struct pod_volumes *v, uint32_t n)
+{
+	struct store_cursor cursor = { 0 };
+	const struct pv *volume;
+
+	if (!v->candidates)
+		v->candidates = mem_alloc_n(v->n, sizeof(*v->candidates));
+	while ((volume = store_find(s->volumes, VOLUME_BY_CLASS, v->claims[n]->storage_class, &cursor))) {
+		volume = as_given(s, volume);
+		if (volume)
+			candidates_add(&v->candidates[n], v->claims[n], volume);
+	}
+	candidates_sort(&v->candidates[n]);
 }
 
 bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes *ret)
@@ -88,12 +222,18 @@ bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes
 			ret->volumes[i] = store_get(s->volumes, NULL, claim->volume);
 		if (claim && !str_empty(claim->storage_class))
 			ret->classes[i] = store_get(s->classes, NULL, claim->storage_class);
+		if (claim && claim_may_take(claim, ret->classes[i]))
+			find_candidates(s, ret, i);
 	}
+	ret->version = s->volumes_version;
 	return true;
 }
 
 void volumes_done(struct pod_volumes *v)
 {
+	for (uint32_t i = 0; v->candidates && i < v->n; i++)
+		candidates_done(&v->candidates[i]);
+	free(v->candidates);
 	free(v->claims);
 	free(v->volumes);
 	free(v->classes);

@@ -9,7 +9,7 @@ import pytest
 from lite_server import BUILD, node
 from rights import asked, granted, refused, requests
 from provisioner import Provisioner
-from test_scheduler_volumes import claim, with_claim
+from test_scheduler_volumes import claim, storage_class, volume, with_claim
 from world import DEV, PREFIX, REAL
 
 NS = "slurm"
@@ -46,6 +46,10 @@ def run_pods(world, space):
     """A Pod that runs and ends, one with a volume, one that Slurm ends, one that is refused."""
     claim(space, "data")
     done = with_claim(space, "done", "data", "exit 0")
+    storage_class(world, "static", "kubernetes.io/no-provisioner")
+    volume(world, "static-1", "static", "k1")
+    claim(space, "here", "static")
+    with_claim(space, "on-a-disk", "here", "exit 0").job_ends("COMPLETED")
     refused_one = space.pod("refused", grace=1000)
     world.until("a Pod that cannot be has an event", refused_one.events)
     done.job_ends("COMPLETED")

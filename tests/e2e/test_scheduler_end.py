@@ -275,6 +275,7 @@ def test_gpu_pods_that_share_a_node_never_share_a_gpu(world, space):
 def test_an_orphan_is_cancelled(world, slow):
     """A job whose Pod was never there: the rest of a crash. Not at once: our view may be the older one."""
     world.until("it is cancelled", lambda: world.job_state(slow.orphan) == "CANCELLED", 60)
+    assert world.metrics()["sunk_scheduler_orphans_cancelled_total"] >= 1
 
 
 def test_a_second_job_with_the_pods_name_in_it_is_cancelled(world, slow):

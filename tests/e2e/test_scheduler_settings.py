@@ -76,6 +76,14 @@ def test_the_distance_to_killwait_is_a_setting(world, space, settings):
     space.pod("fits", "exit 0", grace=0).job_ends("COMPLETED")
 
 
+def test_a_killwait_that_is_not_slurms_is_warned_of_and_counts(world, space, settings):
+    """A person's number wins, but they hear of the other."""
+    settings("--slurm-kill-wait=20s")  # KillWait is 8
+    world.until("it says so", lambda: "--slurm-kill-wait is 20 s, but Slurm's KillWait is 8 s" in world.tail("log/scheduler.log"))
+    space.pod("fits", "exit 0", grace=14).job_ends("COMPLETED")
+    assert "KillWait is 20s" in space.pod("late", grace=15).says("ValidationFailed")
+
+
 def test_a_scheduler_with_tls_is_called_by_its_placeholders(world, space, settings):
     pki = world.dir / "pki"
     pki.mkdir()

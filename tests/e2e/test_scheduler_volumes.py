@@ -5,6 +5,7 @@ import pytest
 
 WORLD = {"options": ("--cpus", "4")}
 PROVISIONED = pytest.mark.lite_only("nobody makes volumes in a real control plane without a CSI driver")
+BOUND_BY = "pv.kubernetes.io/bound-by-controller"
 SELECTED = "volume.kubernetes.io/selected-node"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -20,8 +21,8 @@ def storage_class(world, name, provisioner="example.com/any", mode="WaitForFirst
     make(world, CLASSES, {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode})
 
 
-def claim(space, name, cls=None):
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+def claim(space, name, cls=None, size="1Gi"):
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
     if cls:
         spec["storageClassName"] = cls
     make(space.world, f"/api/v1/namespaces/{space.ns}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec})
@@ -32,9 +33,14 @@ def get_claim(space, name):
     return r.json if r.status == 200 else None
 
 
-def volume(world, name, cls, node=None):
+def get_volume(world, name):
+    return world.call("GET", f"{VOLUMES}/{name}").json
+
+
+def volume(world, name, cls, node=None, size="1Gi", **more):
     spec = {
-        "capacity": {"storage": "1Gi"},
+        **more,
+        "capacity": {"storage": size},
         "accessModes": ["ReadWriteOnce"],
         "hostPath": {"path": str(world.dir)},
         "storageClassName": cls,
@@ -43,6 +49,14 @@ def volume(world, name, cls, node=None):
         here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
     make(world, VOLUMES, {"metadata": {"name": name}, "spec": spec})
+    world.until("a controller has seen it", lambda: get_volume(world, name).get("status", {}).get("phase") == "Available")
+
+
+def given(world, cls):
+    """Which claims the volumes of a class are given to."""
+    volumes = [v for v in world.call("GET", VOLUMES).json["items"] if v["spec"]["storageClassName"] == cls]
+    refs = {v["metadata"]["name"]: v["spec"].get("claimRef", {}) for v in volumes}
+    return {name: ref["name"] for name, ref in refs.items() if ref.get("uid")}
 
 
 def with_claim(space, name, claim_name, script="sleep 1000", **more):
@@ -86,18 +100,84 @@ def test_a_pod_waits_for_claims_that_are_bound_without_it(world, space):
     assert pod.node() == "k3"
 
 
-@pytest.mark.lite_only("a real control plane leaves such a claim to the scheduler, and ours does not bind it yet")
-def test_a_claim_that_is_bound_elsewhere_takes_the_pod_there(world, space):
-    """Nobody makes volumes of this class: the claim gets one that is there, wherever that is."""
+def test_a_claim_that_waits_gets_a_volume_that_is_there(world, space):
+    """Nobody makes volumes of this class: the scheduler gives it the smallest one that the node can reach, and a controller does the rest.
+    Nodes that reach none are kept from the job to begin with."""
     storage_class(world, "static", "kubernetes.io/no-provisioner")
-    volume(world, "static-1", "static", "k4")
-    claim(space, "data", "static")
-    pod = with_claim(space, "follows", "data")
-    pod.running()
+    for name, node, size in (("large", "k4", "9Gi"), ("right", "k4", "3Gi"), ("small", "k1", "1Gi")):
+        volume(world, f"static-{name}", "static", node, size)
+    claim(space, "data", "static", "2Gi")
+    pod = with_claim(space, "follows", "data").running()
     assert pod.node() == "k4"
+    assert len(pod.jobs()) == 1
+    assert world.run("scontrol", "show", "hostnames", pod.job()["ExcNodeList"]).split() == ["n1", "n2", "n3"]
+    assert given(world, "static") == {"static-right": "data"}
+    got = get_claim(space, "data")
+    assert got["spec"]["volumeName"] == "static-right" and got["status"]["phase"] == "Bound"
+    assert SELECTED not in got["metadata"].get("annotations", {})
+    assert get_volume(world, "static-right")["metadata"]["annotations"][BOUND_BY] == "yes"
+
+
+def test_a_pod_without_a_volume_to_be_had_says_so_and_gets_the_next_one(world, space):
+    storage_class(world, "scarce", "kubernetes.io/no-provisioner")
+    volume(world, "scarce-small", "scarce", "k1", "1Gi")
+    claim(space, "data", "scarce", "2Gi")
+    pod = with_claim(space, "waits", "data")
+    world.until("it says so", lambda: "none of 4 nodes is feasible" in pod.unscheduled()[1] and "claim data" in pod.unscheduled()[1])
+    assert not pod.jobs()
+    volume(world, "scarce-enough", "scarce", "k2", "2Gi")
+    assert pod.running().node() == "k2"
+    assert given(world, "scarce") == {"scarce-enough": "data"}
+
+
+def test_no_volume_is_given_twice_to_pods_that_start_together(world, space):
+    storage_class(world, "pairs", "kubernetes.io/no-provisioner")
+    for i in (1, 2, 3, 4):
+        volume(world, f"pairs-{i}", "pairs", f"k{1 + i % 2}")
+    pods = {}
+    for i in (1, 2, 3, 4):
+        claim(space, f"data-{i}", "pairs")
+        pods[i] = with_claim(space, f"one-{i}", f"data-{i}", cpu="100m")
+    for pod in pods.values():
+        pod.running()
+    assert sorted(given(world, "pairs").values()) == [f"data-{i}" for i in (1, 2, 3, 4)]
+    for i, pod in pods.items():
+        name = get_claim(space, f"data-{i}")["spec"]["volumeName"]
+        assert given(world, "pairs")[name] == f"data-{i}"
+        assert pod.node() == "k2" if name in ("pairs-1", "pairs-3") else "k1"
+
+
+def test_a_volume_that_a_person_promised_to_the_claim_is_the_one(world, space):
+    storage_class(world, "promised", "kubernetes.io/no-provisioner")
+    volume(world, "promised-free", "promised", "k1")
+    volume(world, "promised-own", "promised", "k3", "5Gi", claimRef={"namespace": space.ns, "name": "data"})
+    claim(space, "data", "promised")
+    pod = with_claim(space, "goes", "data").running()
+    assert pod.node() == "k3"
+    assert given(world, "promised") == {"promised-own": "data"}
+    assert BOUND_BY not in get_volume(world, "promised-own")["metadata"].get("annotations", {})
+
+
+def test_a_scheduler_that_dies_between_two_volumes_leaves_no_claim_with_two(world, space):
+    storage_class(world, "crash", "kubernetes.io/no-provisioner")
+    for i in (1, 2, 3):
+        for node in ("k2", "k3"):
+            volume(world, f"crash-{node}-{i}", "crash", node)
+    names = ["a", "b", "c"]
+    for name in names:
+        claim(space, name, "crash")
+    mounts = {"volumeMounts": [{"name": n, "mountPath": f"/mnt/{n}"} for n in names]}
+    volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in names]
+    pod = space.pod("three", more=mounts, volumes=volumes)
+    pod.submitted()
+    world.until("one is given", lambda: given(world, "crash"))
+    world.kill_part("scheduler")
+    assert pod.node() is None or len(given(world, "crash")) == 3
+    world.start_part("scheduler")
+    pod.running()
+    assert sorted(given(world, "crash").values()) == names
+    assert len({name[:8] for name in given(world, "crash")}) == 1
     assert len(pod.live_jobs()) == 1
-    chosen_first = get_claim(space, "data")["metadata"]["annotations"][SELECTED]
-    assert len(pod.jobs()) == (1 if chosen_first == "k4" else 2)  # the first one was given back
 
 
 @PROVISIONED
