@@ -136,6 +136,7 @@ const struct sample_case sample_cases[] = {
 	/* a watch stream by itself */
 	{ "30-kubelet-lifecycle.jsonl", SAMPLE_WATCH, KUBE_OK, NULL, "", "1115" },
 	{ "30-kubelet-lifecycle.summary.txt", SAMPLE_OTHER, .text = "a summary of the stream before" },
+	{ "31-volume-story.jsonl", SAMPLE_OTHER, .text = "what a controller did, for tests/e2e/volume_story.py" },
 	{ "40-watch-at-shutdown-h1.txt", SAMPLE_WATCH, KUBE_OK, NULL, "c1", "1235" },
 	{ "40b-watch-at-shutdown-h2.txt", SAMPLE_WATCH, KUBE_OK, NULL, "c1", "1235" },
 	{ "41-startup-answers.txt", SAMPLE_OTHER,

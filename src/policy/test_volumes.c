@@ -75,6 +75,8 @@ static void test_each_claim_says_where_it_can_be_reached_and_what_it_needs(void 
 		  VOLUMES_WAIT, VOLUMES_WAIT, "claim data is not bound yet to the volume that it names, pv-1" },
 		{ "a volume is named, whoever is the first consumer", &half, &anywhere, &waits, true, true,
 		  VOLUMES_WAIT, VOLUMES_WAIT, VOLUMES_WAIT },
+		{ "the volume that is named is on one node", &half, &local, &waits, true, false, VOLUMES_WAIT,
+		  VOLUMES_WAIT, VOLUMES_ELSEWHERE },
 		{ "nobody makes volumes, and none was looked for", &unbound, NULL, &unmade, true, true, VOLUMES_READY,
 		  VOLUMES_WAIT, VOLUMES_WAIT, "claim data is not bound; nobody makes volumes of storage class fast" },
 		{ "unbound, made at once", &unbound, NULL, &at_once, true, true, VOLUMES_WAIT, VOLUMES_WAIT,

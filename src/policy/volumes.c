@@ -138,7 +138,7 @@ static enum out_of_reach claim_reach(const struct pod_volumes *v, uint32_t n, co
 
 	if (!c)
 		return REACH_OK;
-	if (is_bound(c)) {
+	if (!str_empty(c->volume)) { /* bound to it, or about to be */
 		pv = v->volumes ? v->volumes[n] : NULL;
 		return !pv || !pv->has_required || node_matches_terms(pv->required_nodes, pv->n_required_nodes, node)
 		               ? REACH_OK

@@ -169,6 +169,39 @@ def test_volumes_that_are_there_are_taken(lite):
     assert phase(lite, "pvc", "c") == phase(lite, "pvc", "d") == "Pending"
 
 
+def on(name):
+    here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+
+
+def test_a_volume_that_is_there_waits_for_the_scheduler_to_give_it(lite):
+    """As kube-controller-manager: a claim that waits for its first consumer is not bound without one, not even with a node's name on it."""
+    lite.call("POST", "/api/v1/nodes", node("n1", **{"kubernetes.io/hostname": "n1"}))
+    apply(lite, storage_class("static", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"), storage_class("now"))
+    apply(lite, volume("far", "static", nodeAffinity=on("n2")), volume("near", "static", "3Gi", nodeAffinity=on("n1")), claim("a", "static"))
+    wait_for("it says that it waits", lambda: "WaitForFirstConsumer" in lite.kubectl("get", "events"))
+    lite.kubectl("annotate", "pvc", "a", f"{SELECTED}=n1")
+    apply(lite, claim("b", "now"))
+    bound(lite, "b")  # the controller has seen the other one, too
+    assert phase(lite, "pvc", "a") == "Pending"
+    assert not any("claimRef" in lite.get("pv", name)["spec"] for name in ("far", "near"))
+    lite.kubectl("annotate", "pvc", "a", f"{SELECTED}-")
+    apply(lite, pod_with("p", "a", "true"))
+    assert bound(lite, "a")["spec"]["volumeName"] == "near"
+    assert lite.get("pv", "near")["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"] == "yes"
+    wait_for("the Pod has its node", lambda: lite.get("pod", "p")["spec"].get("nodeName") == "n1")
+
+
+def test_a_second_volume_for_a_claim_is_taken_back(lite):
+    apply(lite, storage_class("now"), claim("a", "now"))
+    uid = bound(lite, "a")["metadata"]["uid"]
+    ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "a", "uid": uid}
+    extra = volume("extra", "now", claimRef=ref)
+    extra["metadata"]["annotations"] = {"pv.kubernetes.io/bound-by-controller": "yes"}
+    apply(lite, extra)
+    wait_for("it is free again", lambda: "claimRef" not in lite.get("pv", "extra")["spec"] and phase(lite, "pv", "extra") == "Available")
+
+
 def test_bad_claims_and_volumes_are_refused(lite):
     r = lite.call("POST", CLAIMS, {"metadata": {"name": "x"}, "spec": {}})
     assert r.status == 422

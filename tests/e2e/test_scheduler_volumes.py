@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pods with claims on real Slurm: what a Kubernetes scheduler owes them, a Slurm job waits for or brings about."""
 
+import json
+
 import pytest
+from volume_story import Story, recorded
 
 WORLD = {"options": ("--cpus", "4")}
 PROVISIONED = pytest.mark.lite_only("nobody makes volumes in a real control plane without a CSI driver")
@@ -49,7 +52,7 @@ def volume(world, name, cls, node=None, size="1Gi", **more):
         here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
     make(world, VOLUMES, {"metadata": {"name": name}, "spec": spec})
-    world.until("a controller has seen it", lambda: get_volume(world, name).get("status", {}).get("phase") == "Available")
+    world.until("a controller has seen it", lambda: get_volume(world, name).get("status", {}).get("phase") in ("Available", "Bound"))
 
 
 def given(world, cls):
@@ -178,6 +181,13 @@ def test_a_scheduler_that_dies_between_two_volumes_leaves_no_claim_with_two(worl
     assert sorted(given(world, "crash").values()) == names
     assert len({name[:8] for name in given(world, "crash")}) == 1
     assert len(pod.live_jobs()) == 1
+
+
+def test_claims_and_volumes_are_bound_as_by_kube_controller_manager(space):
+    """The world that the tests above run in: lite does what was recorded, and a real control plane still does."""
+    told = Story(space).run()
+    for got, want in zip(told, recorded(), strict=True):
+        assert got == want, json.dumps(told)
 
 
 @PROVISIONED
