@@ -41,7 +41,7 @@ def test_a_cancelled_pods_event_names_who_cancelled_its_job(world, space):
     pending.says("Cancelled", "was cancelled by user root (uid 0); the Pod has not run yet and is deleted")
     running.vanishes()
     assert world.job_state(job) == "CANCELLED"
-    told = world.run(BUILD / "src/cmd/sunk", "explain", "pod", f"{space.ns}/running")
+    told = world.run(BUILD / "src/cmd/sunk", "explain", "pod", f"{space.ns}/running", ok=None)  # it is gone: no success
     assert f"{job} is cancelled by user daemon (uid 1)" in told
 
 
