@@ -3,9 +3,9 @@
 for a module, a namespace of its own for each test in it."""
 
 import os
-import pathlib
 import re
 import time
+from pathlib import Path
 
 import lite_server
 import load as loads
@@ -30,7 +30,7 @@ def worlds(request):
 def logs_below(directory):
     """The logs in a world that goes on: files may vanish while one looks."""
     found = {}
-    for path in pathlib.Path(directory).rglob("*"):
+    for path in Path(directory).rglob("*"):
         try:
             stat = path.stat()
         except OSError:
@@ -52,6 +52,36 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if not item.get_closest_marker(other)]
     if out:
         config.hook.pytest_deselected(items=out)
+
+
+# Modules that take long, in seconds: begun first, so that nobody waits for one at the end. Others count by their tests.
+SECONDS = {
+    "test_faults.py": 300,
+    "test_faults_slurm.py": 180,
+    "test_faults_kill.py": 160,
+    "test_locking_faults.py": 200,
+    "test_scheduler_end.py": 130,
+    "test_scheduler_crash.py": 130,
+    "test_scheduler_flow.py": 100,
+    "test_nodeset_slurm.py": 100,
+    "test_syncer.py": 100,
+}
+SECONDS_PER_TEST = 3
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class LongestFirst(LoadScopeScheduling):
+        def _assign_work_unit(self, node):
+            longest = max(self.workqueue, key=lambda scope: SECONDS.get(Path(scope).name, SECONDS_PER_TEST * len(self.workqueue[scope])))
+            self.workqueue.move_to_end(longest, last=False)
+            super()._assign_work_unit(node)
+
+    return LongestFirst(config, log)
 
 
 def pytest_runtest_setup(item):
