@@ -41,9 +41,14 @@ def test_the_control_plane_killed_under_load(world, load, part):
     settle(world, load)
 
 
+def expired(world):
+    return sum(v for k, v in world.metrics().items() if k.startswith("sunk_kube_watches_expired_total"))
+
+
 def test_history_that_is_gone(world, load):
     """Everybody sleeps while the world goes on; etcd forgets what was, the API server as well: every watch is too old."""
     grows(load, 2)
+    before = expired(world)
     pids = [world.pid(part) for part in PARTS]
     for pid in pids:
         world.halt(pid)
@@ -61,6 +66,7 @@ def test_history_that_is_gone(world, load):
     ready(world)
     for pid in pids:
         world.go_on(pid)
+    world.until("the scheduler was told 410", lambda: expired(world) > before)
     grows(load)
     settle(world, load)
 

@@ -372,10 +372,11 @@ PARTS = ["operator", "syncer", "kube", "slurmctld"]
 @pytest.mark.parametrize("part", PARTS)
 def test_a_crash_while_a_node_is_being_locked_starts_the_job_once_on_a_locked_node(world, locks, part):
     slow = locks.stray("slow", SLOW, grace=20)
-    job_id = locks.job(then="true")
-    world.until("the taint is there", locks.taints)
-    restart(world, part)
-    assert locks.started(job_id, 60) == []
+    with locks.hook_flags("--timeout", "2m"):  # a real API server takes its time to come back
+        job_id = locks.job(then="true")
+        world.until("the taint is there", locks.taints)
+        restart(world, part)
+        assert locks.started(job_id, 120) == []
     assert slow.gone()
     world.until("the job is over", lambda: world.job_state(job_id) == "COMPLETED")
     locks.freed("k1")
