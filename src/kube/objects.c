@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "kube/words.h"
 #include "model/lease.h"
+#include "kube/strange.h"
 #include "model/nodeset.h"
 #include "model/volume.h"
 #include "json/json.h"
@@ -498,6 +499,13 @@ static const struct json_field nodeset_fields[] = {
 };
 const struct json_type kube_nodeset_type = JSON_TYPE_WORDS(struct nodeset, nodeset_fields, kube_words);
 
+/* One that a later version wrote in a way we cannot read: who it is, for a person must be told, and nobody else tells. */
+static const struct json_field bare_nodeset_fields[] = {
+	JSON_STRUCT_NEEDED("metadata", struct nodeset, meta, meta_type),
+	JSON_INSIDE("status", nodeset_status_type),
+};
+static const struct json_type bare_nodeset_type = JSON_TYPE_WORDS(struct nodeset, bare_nodeset_fields, kube_words);
+
 static const struct json_field nodeslice_fields[] = {
 	JSON_STRUCT_NEEDED("metadata", struct nodeslice, meta, meta_type),
 	JSON_STR("nodeSet", struct nodeslice, nodeset),
@@ -553,6 +561,25 @@ static int name_it(const char *kind, yyjson_val *value, int r, struct err *err)
 	return err_wrap(err, r, "%s %s", kind, buf_text(&who));
 }
 
+static int decode_nodeset(yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size, struct err *err)
+{
+	struct err bare_err = { 0 };
+	struct nodeset *set = NULL;
+	int r = json_decode(&kube_nodeset_type, value, s, ret, ret_size, err);
+
+	if (r == 0) {
+		nodeset_find_strange(value, *ret);
+		return 0;
+	}
+	if (json_decode(&bare_nodeset_type, value, s, ret, ret_size, &bare_err) < 0)
+		return r;
+	set = *ret;
+	set->unreadable = true;
+	str_copy(set->strange, sizeof(set->strange), err->text);
+	str_mask_unsafe(set->strange);
+	return 0;
+}
+
 int kube_decode(enum kube_kind kind, yyjson_val *value, struct json_scratch *s, void **ret, size_t *ret_size,
                 struct err *err)
 {
@@ -564,7 +591,10 @@ int kube_decode(enum kube_kind kind, yyjson_val *value, struct json_scratch *s, 
 	assert((size_t)kind < ARRAY_LEN(kinds));
 	if (says && !str_eq(says, kinds[kind].name))
 		return err_set(err, -EBADMSG, "expected a %s, got a %.*s", kinds[kind].name, EXCERPT_MAX, says);
-	r = json_decode(kinds[kind].type, value, s, &object, &size, err);
+	if (kind == KUBE_NODESETS)
+		r = decode_nodeset(value, s, &object, &size, err);
+	else
+		r = json_decode(kinds[kind].type, value, s, &object, &size, err);
 	if (r == 0)
 		r = check_meta(object, err);
 	if (r < 0)

@@ -520,6 +520,48 @@ static void take_body(struct tally *t, const char *text)
 	}
 }
 
+/* "" when all of it is known. */
+static void check_strange(const char *spec, const char *strange, bool unreadable)
+{
+	_cleanup_free_ char *text = str_printf("kind: NodeSet\nmetadata: {name: a, namespace: b}\nother: {x: 1}\nspec: %s\n", spec);
+	_cleanup_free_ struct nodeset *set = decode(KUBE_NODESETS, text);
+
+	assert_string_equal(set->strange, strange);
+	assert_int_equal(set->unreadable, unreadable);
+	assert_string_equal(set->meta.name, "a");
+	assert_true(!set->unreadable || (!set->template_json && !set->has_replicas));
+}
+
+static void test_what_a_later_version_says_in_a_nodeset_is_found(void **state)
+{
+#define REQUIRED "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: "
+	(void)state;
+	check_strange("{replicas: 1, overProvision: 0, namePrefix: a, nameLabel: b, nodeSelector: {x: y}, features: [a], featureLabels: [b], "
+	              "updateStrategy: {type: Canary, maxUnavailable: 1}, tolerations: [{key: a, operator: Exists, value: b, effect: "
+	              "NoExecute, tolerationSeconds: 1}], affinity: " REQUIRED
+	              "In, values: [b]}], matchFields: []}]}, preferredDuringSchedulingIgnoredDuringExecution: []}}, template: {metadata: {x: 1}, "
+	              "spec: {later: 1, affinity: {podAffinity: {}}}}}",
+	              "", false);
+	check_strange("{paused: true, template: {}}", "spec.paused", false);
+	check_strange("{paused: null, template: {}}", "", false);
+	check_strange("{updateStrategy: {type: OnDelete, partition: 3}}", "spec.updateStrategy.partition", false);
+	check_strange("{tolerations: [{key: a}, {key: b, operator: Gt}]}", "spec.tolerations[1].operator 'Gt'", false);
+	check_strange("{affinity: {zones: [a]}}", "spec.affinity.zones", false);
+	check_strange("{template: {volumes: []}}", "spec.template.volumes", false);
+	check_strange("{affinity: " REQUIRED "Like}]}]}}}}",
+	              "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]."
+	              "operator 'Like'",
+	              false);
+	check_strange("{template: {spec: {affinity: " REQUIRED "In, cel: x}]}]}}}}}}",
+	              "spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+	              "matchExpressions[0].cel",
+	              false);
+	check_strange("{replicas: {zone-a: 3}}", "spec.replicas: expected an integer, got an object", true);
+	check_strange("{template: [a, b]}", "spec.template: expected an object, got an array", true);
+	check_strange("7", "spec: expected an object, got a number", true);
+#undef REQUIRED
+}
+
 static void test_every_object_of_the_samples_decodes(void **state)
 {
 	const char *dir_name = getenv("SUNK_KUBE_SAMPLES");
@@ -563,4 +605,5 @@ static int done(void **state)
 TEST_MAIN(TEST(a_pod_with_everything_we_look_at), TEST(absent_is_told_from_zero),
           TEST(a_node_with_everything_we_look_at), TEST(a_lease), TEST(volumes),
           TEST(an_ephemeral_volume_is_a_claim_of_the_pod), TEST(what_is_refused_is_named),
+          TEST(what_a_later_version_says_in_a_nodeset_is_found),
           cmocka_unit_test_teardown(test_every_object_of_the_samples_decodes, done))

@@ -7,6 +7,7 @@
 #include "model/pod.h"
 
 #define NODESLICE_MAX 100 /* names in one slice */
+#define NODESET_STRANGE_MAX 224
 
 enum update_type { UPDATE_UNKNOWN, UPDATE_ROLLING, UPDATE_ON_DELETE }; /* UNKNOWN: of a later version, or absent */
 
@@ -34,6 +35,8 @@ struct nodeset {
 	struct nodeset_status status;
 	struct condition *conditions;
 	uint32_t n_conditions;
+	char strange[NODESET_STRANGE_MAX]; /* what of it only a later version knows: "spec.paused"; "" = nothing */
+	bool unreadable;                   /* … and for that, nothing but its metadata and status was read */
 };
 
 struct nodeslice {

@@ -354,7 +354,7 @@ static bool write_features(struct nodesets *c, struct set_entry *e, const struct
 	char text[FEATURES_TEXT_MAX];
 	size_t before = e->n_busy;
 
-	for (size_t i = 0; i < g->n_pods && e->n_busy < STEPS_MAX; i++) {
+	for (size_t i = 0; i < g->n_pods && e->n_busy < STEPS_MAX && !set->unreadable; i++) {
 		const struct pod *pod = g->pods[i];
 		const struct knode *node = store_get(c->nodes, NULL, str_or(nodeset_pod_node(pod), ""));
 		struct kube_change change = KUBE_CHANGE(ref_of(KUBE_PODS, &pod->meta));
@@ -434,10 +434,21 @@ static void change_pod(struct nodesets *c, struct set_entry *e, const struct nod
 static void delete_pod(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const struct nodeset_step *s)
 {
 	struct kube_ref ref = ref_of(KUBE_PODS, &s->pod->meta);
-	char text[512];
+	const char *drain = s->replaced ? NULL : nodeset_foreign_drain(s->pod);
+	char text[1024];
 
 	snprintf(text, sizeof(text), "Deleted Pod %s: %s", s->pod->meta.name, s->why);
 	tell(c, set, false, "Deleted", text);
+	if (drain) { /* Slurm forgets it together with the node */
+		const char *node = str_or(nodeset_pod_node(s->pod), "?");
+
+		snprintf(text, sizeof(text),
+		         "Slurm node %s leaves Slurm, and its drain with it: '%.512s'. When Node %s is not to be used, cordon it: "
+		         "a Slurm node that comes back there is not drained",
+		         s->pod->meta.name, drain, node);
+		str_mask_unsafe(text);
+		tell(c, set, true, "DrainForgotten", text);
+	}
 	c->o.kube->ops->remove(c->o.kube, &ref, -1, answered, begin(c, e, &ref, false, NULL, "delete a Pod"));
 }
 
@@ -538,22 +549,31 @@ static bool same_status(const struct nodeset_status *a, const struct nodeset_sta
 	       str_eq(a->selector, b->selector) && str_eq(a->revision, b->revision);
 }
 
+/* What a person has to do something about. */
+static bool is_trouble(const char *reason)
+{
+	static const char *const troubles[] = {
+		"NodeGone",       "LaterVersion", "SlurmUnknown",          "NameClash", "NoFeasibleNode",
+		"NotEnoughNodes", "NodesTaken",   "UnknownUpdateStrategy",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(troubles); i++)
+		if (str_eq(reason, troubles[i]))
+			return true;
+	return false;
+}
+
 static void tell_trouble(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const char *reason,
                          const char *message)
 {
-	static const char *const troubles[] = { "SlurmUnknown",   "NameClash",  "NoFeasibleNode",
-		                                "NotEnoughNodes", "NodesTaken", "UnknownUpdateStrategy" };
 	uint64_t trouble = map_hash(reason) * 31u + map_hash(message);
 	usec_t now = now_of(c);
-	size_t i = 0;
 
-	while (i < ARRAY_LEN(troubles) && !str_eq(reason, troubles[i]))
-		i++;
 	if (e->trouble != trouble) {
 		e->trouble = trouble;
 		e->trouble_since = now;
 	}
-	if (i == ARRAY_LEN(troubles)) {
+	if (!is_trouble(reason)) {
 		e->said = 0;
 	} else if (e->said != trouble && now >= usec_add(e->trouble_since, TROUBLE_TELL)) {
 		e->said = trouble;
@@ -563,8 +583,9 @@ static void tell_trouble(struct nodesets *c, struct set_entry *e, const struct n
 	}
 }
 
-static bool write_status(struct nodesets *c, struct set_entry *e, const struct nodeset *set,
-                         const struct nodeset_outlook *o)
+/* While other writes are under way, what they change is not worth a status of its own: only a new trouble is. */
+static void write_status(struct nodesets *c, struct set_entry *e, const struct nodeset *set,
+                         const struct nodeset_outlook *o, bool others)
 {
 	char selector[LABEL_KEY_MAX], message[NODESET_MESSAGE_MAX];
 	struct nodeset_status status = o->status;
@@ -575,15 +596,16 @@ static bool write_status(struct nodesets *c, struct set_entry *e, const struct n
 	status.selector = label_key(LABEL_NODESET, set->meta.name, selector);
 	ready.status = nodeset_ready(set, o, &ready.reason, message) ? COND_TRUE : COND_FALSE;
 	tell_trouble(c, e, set, ready.reason, message);
+	if (others && (!is_trouble(ready.reason) || (was && str_eq(was->reason, ready.reason))))
+		return;
 	if (same_status(&status, &set->status) && was && was->status == ready.status &&
 	    str_eq(was->reason, ready.reason) && str_eq(was->message, message))
-		return false;
+		return;
 	ready.changed = was && was->status == ready.status && was->changed ? was->changed : clock_wall(c->o.clock);
 	change.nodeset_status = &status;
 	change.conditions = &ready;
 	change.n_conditions = 1;
 	c->o.kube->ops->change(c->o.kube, &change, answered, begin(c, e, &change.ref, false, NULL, "write the status"));
-	return true;
 }
 
 static void work(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const struct gathered *g)
@@ -600,18 +622,18 @@ static void work(struct nodesets *c, struct set_entry *e, const struct nodeset *
 	_cleanup_free_ struct nodeset_step *steps = mem_alloc_n(STEPS_MAX, sizeof(*steps));
 	struct nodeset_outlook o;
 	size_t n = nodeset_plan(&v, steps, STEPS_MAX, &o);
+	bool others;
 
 	e->status = o.status;
 	e->status.revision = NULL; /* of `o` */
 	e->counted = true;
 	for (size_t i = 0; i < n; i++)
 		take(c, e, set, &steps[i], o.revision);
-	if (n || write_features(c, e, set, g) || write_slices(c, e, set, g))
-		return;
-	if (set->meta.deletion && g->n_pods == 0)
+	others = n || write_features(c, e, set, g) || write_slices(c, e, set, g);
+	if (!others && set->meta.deletion && g->n_pods == 0)
 		write_finalizer(c, e, set, false);
 	else
-		(void)write_status(c, e, set, &o);
+		write_status(c, e, set, &o, others);
 }
 
 static void look(struct nodesets *c, struct set_entry *e)

@@ -20,6 +20,7 @@ struct fake {
 		void *arg;
 	} calls[CALLS];
 	size_t n;
+	char said[64]; /* the last event's reason */
 	usec_t now;
 	struct clock clock;
 	struct nodesets *c;
@@ -69,8 +70,7 @@ static void fake_remove(struct kube_port *p, const struct kube_ref *ref, int64_t
 
 static void fake_event(struct kube_port *p, const struct kube_event *e)
 {
-	(void)p;
-	(void)e;
+	str_copy(fake_of(p)->said, sizeof(fake_of(p)->said), e->reason);
 }
 
 static const struct kube_port_ops ops = {
@@ -184,6 +184,54 @@ static void test_a_pod_that_was_made_is_not_made_again_before_it_shows(void **st
 	end(f);
 }
 
+/* One of the set, on k2, that runs a job; somebody else looks after k1. */
+static void put_busy_pod(struct fake *f, const char *version, const char *mark)
+{
+	static struct pair labels[] = { { LABEL_NODESET, "a" }, { "sunk.coreweave.com/revision", "0000000000000000" } };
+	static struct owner owner = { "NodeSet", "a", "a", true };
+	static struct condition running = { .type = CONDITION_RUNNING, .status = COND_TRUE };
+	static struct pair annotation = { ANNOTATION_PENDING_DELETION, "x" };
+	struct pod *p = NEW(struct pod);
+
+	p->meta = (struct meta) { .ns = "slurm",
+		                  .name = "a-000-002",
+		                  .uid = "p",
+		                  .resource_version = version,
+		                  .labels = labels,
+		                  .n_labels = 2,
+		                  .annotations = &annotation,
+		                  .n_annotations = mark ? 1 : 0,
+		                  .owners = &owner,
+		                  .n_owners = 1 };
+	p->node_name = "k2";
+	p->phase = POD_RUNNING;
+	p->conditions = &running;
+	p->n_conditions = 1;
+	store_put(f->stores[KUBE_PODS], p, sizeof(*p));
+}
+
+static void test_a_node_that_is_gone_under_a_job_is_told_at_once_while_other_work_goes_on(void **state)
+{
+	struct fake *f = begin();
+
+	(void)state;
+	put_node(f, "k1"); /* a Pod is made there in the same round */
+	put_busy_pod(f, "1", NULL);
+	put_set(f, "a", "1");
+	nodesets_step(f->c);
+	assert_int_equal(f->n, 3);
+	assert_string_equal(f->calls[0].what, "change a-000-002");
+	assert_string_equal(f->calls[1].what, "make a-000-001");
+	assert_string_equal(f->calls[2].what, "status a");
+	put_busy_pod(f, "2", "x");
+	answer(f, KUBE_OK);
+	put_set(f, "a", "2");
+	f->now += 4 * USEC_SEC; /* what we made does not show: a look all the same */
+	nodesets_step(f->c);
+	assert_string_equal(f->said, "NodeGone");
+	end(f);
+}
+
 static void test_nothing_is_written_without_leadership(void **state)
 {
 	struct fake *f = begin();
@@ -198,4 +246,5 @@ static void test_nothing_is_written_without_leadership(void **state)
 }
 
 TEST_MAIN(TEST(two_nodesets_never_both_make_a_pod_for_one_node),
-          TEST(a_pod_that_was_made_is_not_made_again_before_it_shows), TEST(nothing_is_written_without_leadership))
+          TEST(a_pod_that_was_made_is_not_made_again_before_it_shows), TEST(nothing_is_written_without_leadership),
+          TEST(a_node_that_is_gone_under_a_job_is_told_at_once_while_other_work_goes_on))

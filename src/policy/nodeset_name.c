@@ -30,6 +30,11 @@ void nodeset_revision(const struct nodeset *set, char revision[REVISION_MAX])
 	snprintf(revision, REVISION_MAX, "%016" PRIx64, fnv(set->template_json));
 }
 
+bool nodeset_is_revision(const char *text)
+{
+	return text && strlen(text) == REVISION_MAX - 1 && strspn(text, "0123456789abcdef") == REVISION_MAX - 1;
+}
+
 const char *nodeset_pod_node(const struct pod *pod)
 {
 	if (!str_empty(pod->node_name))

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "policy/drain.h"
 #include "policy/room.h"
 #include "policy/selector.h"
 #include "policy/taints.h"
@@ -74,6 +75,15 @@ static enum safety safe_to_delete(const struct pod *p)
 		if (str_eq(drain->reason, to_go[i]))
 			return SAFE;
 	return BUSY;
+}
+
+const char *nodeset_foreign_drain(const struct pod *p)
+{
+	const struct condition *drain = says(p, CONDITION_DRAIN);
+
+	if (!drain || drain->status != COND_TRUE || str_starts(str_or(drain->message, ""), DRAIN_PREFIX))
+		return NULL;
+	return str_or(drain->message, "");
 }
 
 static enum rank rank_of(const struct pod *p)
@@ -154,6 +164,12 @@ static void look_at_nodes(struct plan *p)
 
 /* ---- who goes ---- */
 
+/* Of a set that is half understood, no Pod is taken away that is there and in its place. */
+static bool is_strange(const struct nodeset *set)
+{
+	return *set->strange;
+}
+
 static void go(struct row *r, const char *why)
 {
 	r->going = true;
@@ -186,6 +202,8 @@ static void look_at_pods(struct plan *p)
 /* Backwards: of two on one Node, the one that would be given up later stays. */
 static void send_those_out_of_place(struct plan *p)
 {
+	bool may = !is_strange(p->v->set);
+
 	for (size_t i = p->n_rows; i-- > 0;) {
 		struct row *r = &p->rows[i];
 		size_t n = r->at ? (size_t)(r->at - p->v->nodes) : 0;
@@ -196,10 +214,10 @@ static void send_those_out_of_place(struct plan *p)
 			go(r, "the NodeSet is being deleted");
 		} else if (!r->at) {
 			go(r, "its Node is gone");
-		} else if (!matches(p->v->set, r->at->node)) {
+		} else if (may && !matches(p->v->set, r->at->node)) {
 			go(r, "its Node no longer matches the NodeSet");
 			p->o->status.misscheduled++;
-		} else if (p->has_kept[n]) {
+		} else if (may && p->has_kept[n]) {
 			go(r, "another Pod of the NodeSet is on its Node");
 		} else {
 			p->has_kept[n] = true;
@@ -237,6 +255,8 @@ static void set_target(struct plan *p)
 	extra = MIN_OF(extra, (int64_t)set->over_provision);
 	if (set->meta.deletion)
 		s->desired = p->target = 0;
+	else if (set->unreadable)
+		s->desired = p->target = p->stay;
 	else if (!set->has_replicas)
 		s->desired = p->target = MAX_OF(s->feasible, p->stay); /* a taint that came later takes none away */
 	else {
@@ -247,7 +267,7 @@ static void set_target(struct plan *p)
 
 static void send_surplus(struct plan *p)
 {
-	for (size_t i = 0; i < p->n_rows && p->stay > p->target; i++) {
+	for (size_t i = 0; i < p->n_rows && p->stay > p->target && !is_strange(p->v->set); i++) {
 		if (p->rows[i].going)
 			continue;
 		go(&p->rows[i], "scaled down");
@@ -255,10 +275,22 @@ static void send_surplus(struct plan *p)
 	}
 }
 
+static const char *revision_of(const struct row *r)
+{
+	return pair_get(r->pod->meta.labels, r->pod->meta.n_labels, LABEL_REVISION);
+}
+
+/* Whether it is of the template as it is now, only the version that made it can tell. */
+static bool is_foreign(const struct row *r)
+{
+	const char *revision = revision_of(r);
+
+	return !str_empty(revision) && !nodeset_is_revision(revision);
+}
+
 static bool is_old(const struct plan *p, const struct row *r)
 {
-	return !r->going &&
-	       !str_eq(pair_get(r->pod->meta.labels, r->pod->meta.n_labels, LABEL_REVISION), p->o->revision);
+	return !r->going && !is_foreign(r) && !str_eq(revision_of(r), p->o->revision);
 }
 
 static void replace(struct row *r)
@@ -267,7 +299,7 @@ static void replace(struct row *r)
 	r->replaced = true;
 }
 
-static bool is_rolling(const struct nodeset *set)
+bool nodeset_is_rolling(const struct nodeset *set)
 {
 	return set->update == UPDATE_ROLLING || !set->has_update;
 }
@@ -278,7 +310,7 @@ static void send_old(struct plan *p)
 	int32_t wanted = MIN_OF(p->target, MAX_OF(p->o->status.feasible, p->stay)), away = MAX_OF(wanted - p->stay, 0);
 	int32_t may = nodeset_max_unavailable(p->v->set->max_unavailable, wanted);
 
-	if (!is_rolling(p->v->set))
+	if (!nodeset_is_rolling(p->v->set) || is_strange(p->v->set))
 		return;
 	for (size_t i = 0; i < p->n_rows; i++) {
 		struct row *r = &p->rows[i];
@@ -309,6 +341,7 @@ static struct nodeset_step *step(struct plan *p, enum nodeset_act act, const str
 		s->pod = r->pod;
 		s->node = r->at ? r->at->node : NULL;
 		s->why = r->why;
+		s->replaced = r->replaced;
 	}
 	return s;
 }
@@ -335,6 +368,17 @@ static void step_for(struct plan *p, const struct row *r)
 		case UNSURE: p->o->n_unsure++; break;
 		}
 	}
+}
+
+/* Kubernetes deletes Pods of Nodes that it does not have, whatever runs there: a person has to know before. */
+static void note_lost(struct plan *p, const struct row *r)
+{
+	bool runs = is_true(r->pod, CONDITION_RUNNING) || (r->marked && safe_to_delete(r->pod) != SAFE);
+
+	if (r->at || r->over || is_unbound(r->pod) || !runs)
+		return;
+	if (!p->o->n_lost++)
+		p->o->lost = r->pod;
 }
 
 static bool is_taken(const struct plan *p, const char *name)
@@ -383,7 +427,8 @@ static void count(struct plan *p)
 			continue;
 		s->current++;
 		s->ready += r->ready;
-		s->updated += !is_old(p, r);
+		s->updated += !is_old(p, r) && !is_foreign(r);
+		p->o->n_foreign += is_foreign(r);
 		available += r->ready && !r->marked;
 	}
 	s->unavailable = MAX_OF(s->desired - available, 0);
@@ -409,6 +454,8 @@ size_t nodeset_plan(const struct nodeset_view *v, struct nodeset_step *steps, si
 	send_old(&p);
 	for (size_t i = 0; i < p.n_rows; i++)
 		step_for(&p, &p.rows[i]);
+	for (size_t i = 0; i < p.n_rows; i++)
+		note_lost(&p, &p.rows[i]);
 	for (size_t i = 0; i < v->n_nodes && p.stay < p.target && p.n_steps < max; i++)
 		if (p.fits[i] && !p.has_pod[i] && !v->nodes[i].node->unschedulable)
 			make(&p, i);
@@ -419,73 +466,4 @@ size_t nodeset_plan(const struct nodeset_view *v, struct nodeset_step *steps, si
 	free(p.has_kept);
 	free(p.fits);
 	return p.n_steps;
-}
-
-/* ---- words ---- */
-
-bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, const char **ret_reason,
-                   char message[NODESET_MESSAGE_MAX])
-{
-	const struct nodeset_status *s = &o->status;
-	const char *reason = "AsWanted";
-
-	snprintf(message, NODESET_MESSAGE_MAX, "%" PRId32 " Pods are ready", s->ready);
-	if (o->n_unsure) {
-		reason = "SlurmUnknown";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%zu Pods are to go, but nobody says whether a job runs there: is the syncer running? "
-		         "Annotation "
-		         "%s on a Pod deletes it all the same",
-		         o->n_unsure, ANNOTATION_FORCE_DELETE);
-	} else if (o->n_busy) {
-		reason = "WaitingForJobs";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%zu Pods are to go and wait until their Slurm nodes are drained and idle", o->n_busy);
-	} else if (set->meta.deletion) {
-		reason = "Deleting";
-		snprintf(message, NODESET_MESSAGE_MAX, "%" PRId32 " Pods are left", s->replicas);
-	} else if (o->n_nameless) {
-		reason = "NameClash";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "for %zu Nodes every name is taken by another Pod: give the NodeSet a namePrefix of its own",
-		         o->n_nameless);
-	} else if (!s->feasible && !s->current && o->n_taken && !(set->has_replicas && !set->replicas)) {
-		reason = "NodesTaken";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "no Node is free: %zu that fit have a Pod of another NodeSet. Let the other shrink, or give "
-		         "each "
-		         "Nodes of its own by nodeSelector",
-		         o->n_taken);
-	} else if (!s->feasible && s->desired >= s->current && !s->current) {
-		reason = set->has_replicas && !set->replicas ? "AsWanted" : "NoFeasibleNode";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "no Node fits: look at affinity, nodeSelector, tolerations and requests%s",
-		         o->n_cordoned ? "; some are cordoned" : "");
-		if (str_eq(reason, "AsWanted"))
-			snprintf(message, NODESET_MESSAGE_MAX, "no Pods are wanted");
-	} else if (s->desired > s->feasible && s->current >= s->feasible) {
-		reason = "NotEnoughNodes";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%" PRId32 " Pods are wanted, but only %" PRId32 " Nodes fit%s%s", s->desired, s->feasible,
-		         o->n_cordoned ? "; some more are cordoned" : "",
-		         o->n_taken ? "; some more have a Pod of another NodeSet" : "");
-	} else if (s->updated < s->current && !is_rolling(set) && set->update == UPDATE_UNKNOWN) {
-		reason = "UnknownUpdateStrategy";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%" PRId32 " of %" PRId32
-		         " Pods are of the template as it is now, and this operator does not know the "
-		         "updateStrategy: upgrade it, or choose RollingUpdate or OnDelete",
-		         s->updated, s->current);
-	} else if (s->updated < s->current && is_rolling(set)) {
-		reason = "Updating";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%" PRId32 " of %" PRId32 " Pods are of the template as it is now", s->updated, s->current);
-	} else if (s->unavailable || s->leaving) {
-		reason = "NotReady";
-		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%" PRId32 " of %" PRId32 " Pods are not ready, %" PRId32 " are leaving", s->unavailable,
-		         s->desired, s->leaving);
-	}
-	*ret_reason = reason;
-	return str_eq(reason, "AsWanted");
 }

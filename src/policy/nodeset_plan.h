@@ -9,6 +9,8 @@
  *  - A Pod is marked (ANNOTATION_PENDING_DELETION: the syncer drains) before, and unmarked when it may stay after all.
  *  - At most one Pod of any NodeSet is made for a Node.
  *  - An update takes no more Pods away than maxUnavailable allows, those that are missing for other reasons counted.
+ *  - What only a later version understands (set->strange, a revision that is none of ours) takes no Pod away: neither for being one too many, nor on a Node
+ *    that does not match, nor of an older template.
  */
 #pragma once
 
@@ -38,6 +40,7 @@ struct nodeset_step {
 	const struct knode *node;
 	const struct pod *pod;
 	const char *why;
+	bool replaced; /* DELETE: another of its name comes in its place */
 	char name[NODESET_POD_NAME_MAX];
 };
 
@@ -64,6 +67,9 @@ struct nodeset_outlook {
 	size_t n_unsure; /* marked Pods of which nobody says whether a job runs there */
 	size_t n_busy;   /* marked Pods that wait for their jobs to end */
 	size_t n_cordoned, n_nameless, n_taken; /* Nodes that would do, but for this */
+	size_t n_lost;           /* Pods that cannot go yet, and whose Nodes Kubernetes does not have any more */
+	const struct pod *lost;  /* the first of these */
+	size_t n_foreign;        /* Pods with a revision that another version of the operator made in another way */
 };
 
 /* Returns how many steps were written to `steps`. A set that is being deleted wants no Pods. */
@@ -77,8 +83,13 @@ bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, c
 /* Its own, or one with its label that nobody owns: to be adopted, but not by a set that is being deleted, whose Pods may just have been
  * orphaned. */
 bool nodeset_has(const struct nodeset *set, const struct pod *pod);
+/* Why somebody else than sunk drained its Slurm node; NULL when nobody did. */
+const char *nodeset_foreign_drain(const struct pod *pod);
+bool nodeset_is_rolling(const struct nodeset *set);
 const char *nodeset_prefix(const struct nodeset *set);
+/* 16 hexadecimal digits. A version that makes it in another way gives it another form, so that this one can tell. */
 void nodeset_revision(const struct nodeset *set, char revision[REVISION_MAX]);
+bool nodeset_is_revision(const char *text);
 /* The Node that a Pod is on, or pinned to; NULL when none. */
 const char *nodeset_pod_node(const struct pod *pod);
 /* What the Node's label says, where the set has a nameLabel and the Node that label; else PREFIX-012-002 for 10.174.12.2; without an

@@ -322,6 +322,29 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 	}
 }
 
+static void test_a_drain_that_goes_with_its_node_is_known(void **state)
+{
+	_cleanup_free_ struct world *w = world(1, 1);
+
+	(void)state;
+	assert_null(nodeset_foreign_drain(&w->pods[0]));
+	say(w, 0, DRAINED, true);
+	w->conditions[0][2].message = "k8s: pod pending deletion";
+	assert_null(nodeset_foreign_drain(&w->pods[0]));
+	w->conditions[0][2].message = "bad gpu";
+	assert_string_equal(nodeset_foreign_drain(&w->pods[0]), "bad gpu");
+	w->conditions[0][2].message = NULL;
+	assert_string_equal(nodeset_foreign_drain(&w->pods[0]), "");
+	replicas(w, 0);
+	mark(w, 0);
+	assert_string_equal(plan(w), "delete main-000-000");
+	assert_false(w->steps[0].replaced);
+	replicas(w, 1);
+	w->set.template_json = "{\"spec\":{\"new\":1}}";
+	assert_string_equal(plan(w), "delete main-000-000");
+	assert_true(w->steps[0].replaced);
+}
+
 static void test_forcing_alone_deletes_nothing(void **state)
 {
 	_cleanup_free_ struct world *w = world(1, 1);
@@ -469,6 +492,97 @@ static void test_an_update_of_an_unknown_kind_waits_for_a_newer_operator(void **
 	assert_string_equal(reason, "UnknownUpdateStrategy");
 }
 
+static void test_what_only_a_later_version_knows_takes_no_pod_away(void **state)
+{
+	_cleanup_free_ struct world *w = world(4, 3);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	replicas(w, 1);
+	w->nodes[0].meta.n_labels = 0; /* no longer matches */
+	w->set.template_json = "{\"spec\":{\"new\":1}}";
+	str_copy(w->set.strange, sizeof(w->set.strange), "spec.paused");
+	mark(w, 2); /* by an operator that knew, or did not look */
+	assert_string_equal(plan(w), "unmark main-000-002");
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "LaterVersion");
+	assert_true(strstr(message, "spec.paused: this operator does not know that") && strstr(message, "upgrade the operator"));
+	replicas(w, 4); /* none is missing because of it */
+	w->pods[2].meta.n_annotations = 0;
+	assert_string_equal(plan(w), "create main-000-003");
+	w->set.meta.deletion = NOW; /* a person's word counts */
+	say(w, 0, RUNNING, true);
+	assert_string_equal(plan(w), "mark main-000-002; mark main-000-001; mark main-000-000");
+}
+
+static void test_a_set_that_cannot_be_read_keeps_what_it_has_and_makes_nothing(void **state)
+{
+	_cleanup_free_ struct world *w = world(4, 2);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	w->set.template_json = NULL;
+	w->set.select = (struct pod) { 0 };
+	w->set.unreadable = true;
+	str_copy(w->set.strange, sizeof(w->set.strange), "spec.replicas: expected an integer, got an object");
+	assert_string_equal(plan(w), "");
+	assert_int_equal(w->o.status.desired, 2);
+	assert_int_equal(w->o.status.current, 2);
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "LaterVersion");
+	assert_true(strstr(message, "No Pod is made, taken away or updated"));
+}
+
+static void test_pods_of_an_operator_that_names_revisions_otherwise_are_not_updated(void **state)
+{
+	_cleanup_free_ struct world *w = world(3, 3);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	w->labels[0][1].value = "v2-0123456789abcdef";
+	w->labels[1][1].value = "0123456789ABCDEF";
+	assert_string_equal(plan(w), "");
+	assert_int_equal(w->o.status.updated, 1);
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "LaterVersion");
+	assert_true(str_starts(message, "2 Pods were made by another version of the operator"));
+	w->labels[1][1].value = "0123456789abcdef"; /* ours, and old */
+	assert_string_equal(plan(w), "mark main-000-001");
+}
+
+static void test_a_node_that_is_gone_is_told_as_long_as_a_job_may_run_there(void **state)
+{
+	_cleanup_free_ struct world *w = world(3, 3);
+	char message[NODESET_MESSAGE_MAX];
+	const char *reason;
+
+	(void)state;
+	w->v.n_nodes = 2; /* that of the last is gone */
+	say(w, 2, RUNNING, true);
+	assert_string_equal(plan(w), "mark main-000-002");
+	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
+	assert_string_equal(reason, "NodeGone");
+	assert_true(str_starts(message, "Node k2 is gone while Slurm node main-000-002 may run a job: "));
+	mark(w, 2);
+	say(w, 2, DRAINING, true);
+	assert_string_equal(plan(w), "");
+	assert_int_equal(w->o.n_lost, 1);
+	say(w, 2, NOTHING_SAID, true); /* not knowing is not idle */
+	plan(w);
+	assert_int_equal(w->o.n_lost, 1);
+	w->v.n_nodes = 3; /* it is back */
+	say(w, 2, DRAINING, true);
+	assert_string_equal(plan(w), "unmark main-000-002");
+	assert_int_equal(w->o.n_lost, 0);
+	w->v.n_nodes = 2;
+	say(w, 2, DRAINED, true);
+	assert_string_equal(plan(w), "delete main-000-002");
+	assert_int_equal(w->o.n_lost, 0);
+}
+
 static void test_nodes_of_another_nodeset_are_told_from_nodes_that_do_not_fit(void **state)
 {
 	_cleanup_free_ struct world *w = world(2, 0);
@@ -561,7 +675,8 @@ TEST_MAIN(TEST(every_node_that_fits_gets_one_pod_named_after_its_address),
           TEST(a_node_that_another_nodeset_has_is_left_to_it), TEST(a_node_too_small_for_the_template_does_not_fit),
           TEST(names), TEST(a_name_clash_gives_another_name_or_is_said),
           TEST(scaling_down_gives_up_the_unready_then_the_idle_then_the_draining_then_the_running),
-          TEST(a_pod_is_deleted_only_when_nothing_runs_or_can_start_there), TEST(forcing_alone_deletes_nothing),
+          TEST(a_pod_is_deleted_only_when_nothing_runs_or_can_start_there), TEST(a_drain_that_goes_with_its_node_is_known),
+          TEST(forcing_alone_deletes_nothing),
           TEST(a_pod_that_never_ran_goes_at_once), TEST(growing_again_keeps_those_that_were_about_to_go),
           TEST(an_idle_pod_goes_in_the_place_of_one_that_still_runs_a_job),
           TEST(a_pod_whose_node_no_longer_matches_is_drained_first),
@@ -569,6 +684,10 @@ TEST_MAIN(TEST(every_node_that_fits_gets_one_pod_named_after_its_address),
           TEST(those_that_are_not_ready_are_updated_beyond_the_limit), TEST(how_many_may_be_away),
           TEST(orphans_are_adopted_and_those_of_others_left_alone),
           TEST(an_update_of_an_unknown_kind_waits_for_a_newer_operator),
+          TEST(what_only_a_later_version_knows_takes_no_pod_away),
+          TEST(a_set_that_cannot_be_read_keeps_what_it_has_and_makes_nothing),
+          TEST(pods_of_an_operator_that_names_revisions_otherwise_are_not_updated),
+          TEST(a_node_that_is_gone_is_told_as_long_as_a_job_may_run_there),
           TEST(nodes_of_another_nodeset_are_told_from_nodes_that_do_not_fit),
           TEST(a_set_that_is_deleted_drains_all_its_pods), TEST(a_failed_pod_is_deleted_and_made_again_when_it_is_gone),
           TEST(others_stand_in_for_those_that_are_long_not_ready), TEST(what_is_missing_is_said))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """NodeSets, run by `sunk operator` on a Kubernetes API. The test stands in for kubelet and syncer."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,14 @@ import pytest
 from lite_server import BUILD, DEADLINE, ROOT, Kube, node, wait_for
 
 CRDS = ROOT / "charts" / "sunk" / "crds"
+LIKE = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "gpu", "operator": "Like", "values": ["y*"]}]}]
+        }
+    }
+}
+REPLICAS = "type: integer\n                format: int32\n                minimum: 0\n                maximum: 100000\n                description: >-\n                  How many Pods."
 PENDING = "sunk.coreweave.com/pending-deletion"
 
 
@@ -36,6 +45,9 @@ class Cluster(Kube):
             one = node(f"k{i}", gpu="yes", zone=f"z{i}")
             one["status"]["addresses"] = [{"type": "InternalIP", "address": f"10.9.12.{i}"}]
             self.kubectl("create", "-f", "-", stdin=one)
+        self.start_operator()
+
+    def start_operator(self):
         with open(self.dir / "operator.log", "wb") as log:
             self.operator = subprocess.Popen(
                 [str(BUILD / "src/cmd/sunk"), "operator", "--listen", "127.0.0.1:0", "--listen-file", str(self.dir / "at"), "--log-level=debug"],
@@ -198,14 +210,131 @@ def test_without_the_definitions_the_operator_is_ready_says_so_and_begins_when_t
         bare.close()
 
 
-def test_an_update_strategy_of_a_later_version_leaves_pods_as_they_are(lite, tmp_path):
-    later = tmp_path / "nodesets.yaml"
-    later.write_text((CRDS / "nodesets.yaml").read_text().replace("enum: [RollingUpdate, OnDelete]", "enum: [RollingUpdate, OnDelete, Canary]"))
-    lite.install(later)
-    lite.kubectl("create", "-f", "-", stdin=nodeset("main", updateStrategy={"type": "Canary"}))
+def later(lite, tmp_path, old, new):
+    """The definition as a later version may have it."""
+    text = (CRDS / "nodesets.yaml").read_text()
+    assert text.count(old) == 1
+    (tmp_path / "nodesets.yaml").write_text(text.replace(old, new))
+    lite.install(tmp_path / "nodesets.yaml")
+
+
+def patch(lite, *changes):
+    lite.kubectl("patch", "nset", "main", "--type=json", "-p", json.dumps([{"op": "add", "path": path, "value": value} for path, value in changes]))
+
+
+IMAGE = "/spec/template/spec/containers/0/image"
+
+
+def says(lite, reason, *words):
+    """The condition and an event, both with what to do."""
+    wait_for(f"the condition says {words}", lambda: all(w in str(status(lite, "main").get("conditions")) for w in (reason, *words)))
+    wait_for("so does an event", lambda: any(e["reason"] == reason and all(w in e["message"] for w in words) for e in lite.get("events")["items"]))
+
+
+def three_run(lite, **spec):
+    lite.kubectl("create", "-f", "-", stdin=nodeset("main", **spec))
     wait_for("its Pods run", lambda: len(pods(lite)) == 3 and status(lite, "main").get("ready") == 3)
-    patch = '[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"slurmd:2"}]'
-    lite.kubectl("patch", "nset", "main", "--type=json", "-p", patch)
-    wait_for("it says what to do", lambda: "this operator does not know the updateStrategy: upgrade it" in str(status(lite, "main")["conditions"]))
-    wait_for("so does an event", lambda: "UnknownUpdateStrategy" in lite.kubectl("get", "events"))
-    assert not marked(lite) and {p["spec"]["containers"][0]["image"] for p in pods(lite).values()} == {"slurmd"}
+    return {n: p["metadata"]["uid"] for n, p in pods(lite).items()}
+
+
+def untouched(lite, before):
+    now = pods(lite)
+    assert {n: p["metadata"]["uid"] for n, p in now.items()} == before and not marked(lite)
+    assert {p["spec"]["containers"][0]["image"] for p in now.values()} == {"slurmd"}
+
+
+def test_an_update_strategy_of_a_later_version_leaves_pods_as_they_are(lite, tmp_path):
+    later(lite, tmp_path, "enum: [RollingUpdate, OnDelete]", "enum: [RollingUpdate, OnDelete, Canary]")
+    before = three_run(lite, updateStrategy={"type": "Canary"})
+    patch(lite, (IMAGE, "slurmd:2"))
+    says(lite, "UnknownUpdateStrategy", "this operator does not know the updateStrategy: upgrade it")
+    untouched(lite, before)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "value", "words"),
+    [
+        ("              replicas:\n", "              paused: {type: boolean, description: Later.}\n              replicas:\n", "/spec/paused", True, "spec.paused: this operator does not know that"),
+        ("                  maxUnavailable:\n", "                  partition: {type: integer, description: Later.}\n                  maxUnavailable:\n", "/spec/updateStrategy/partition", 2, "spec.updateStrategy.partition: "),
+        ("enum: [In, NotIn, Exists, DoesNotExist, Gt, Lt]", "enum: [In, NotIn, Exists, DoesNotExist, Gt, Lt, Like]", "/spec/affinity", LIKE, ".matchExpressions[0].operator 'Like': "),
+        (REPLICAS, "x-kubernetes-preserve-unknown-fields: true\n                description: >-\n                  How many Pods.", "/spec/replicas", {"zone-a": 1}, "spec.replicas: expected an integer, got an object: "),
+    ],
+    ids=["field", "field-inside", "word", "type"],
+)  # fmt: skip
+def test_what_only_a_later_version_knows_is_said_and_takes_no_pod_away(lite, tmp_path, old, new, path, value, words):
+    """All at once: what is strange, fewer replicas, another template. Without the first, two Pods would go and the third be updated."""
+    before = three_run(lite)
+    if old == REPLICAS:  # scale and printing know no such replicas either
+        later(lite, tmp_path, old, new)
+        patch(lite, (path, value), (IMAGE, "slurmd:2"))
+    else:
+        later(lite, tmp_path, old, new)
+        patch(lite, (path, value), (IMAGE, "slurmd:2"), ("/spec/replicas", 1), ("/spec/nodeSelector", {"gpu": "no"}))
+    says(lite, "LaterVersion", words, "upgrade the operator (helm upgrade sunk)")
+    untouched(lite, before)
+    lite.kubectl("patch", "nset", "main", "--type=json", "-p", json.dumps([{"op": "remove", "path": path}, {"op": "add", "path": "/spec/replicas", "value": 1}]))
+    wait_for("without it, the rest counts", lambda: len(marked(lite)) >= 2)
+
+
+def test_every_field_of_the_definition_is_known(lite):
+    """Or the operator of this version would call its own definition one of a later version."""
+    import yaml
+
+    schema = yaml.safe_load((CRDS / "nodesets.yaml").read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec = {
+        "replicas": 3, "overProvision": 1, "namePrefix": "p", "nameLabel": "name", "nodeSelector": {"gpu": "yes"}, "features": ["f"], "featureLabels": ["zone"],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "gpu", "operator": "In", "values": ["yes"]}], "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["k9"]}]}]}}},
+        "tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 3}],
+        "updateStrategy": {"type": "OnDelete", "maxUnavailable": "50%"},
+    }  # fmt: skip
+
+    def keys(s, path=""):
+        for name, sub in s.get("properties", {}).items():
+            yield f"{path}.{name}"
+            yield from () if name == "template" else keys(sub, f"{path}.{name}")
+        if isinstance(s.get("items"), dict):
+            yield from keys(s["items"], path)
+
+    def present(value, path=""):
+        if isinstance(value, dict):
+            for k, v in value.items():
+                yield f"{path}.{k}"
+                yield from () if k == "template" else present(v, f"{path}.{k}")
+        elif isinstance(value, list):
+            for v in value:
+                yield from present(v, path)
+
+    one = nodeset("main", **spec)
+    assert set(keys(schema)) <= set(present(one["spec"])), "give the new field a value above"
+    lite.kubectl("create", "-f", "-", stdin=one)
+    wait_for("it works", lambda: len(pods(lite)) == 3 and status(lite, "main").get("ready") == 3)
+    assert [c["reason"] for c in status(lite, "main")["conditions"]] == ["AsWanted"]
+
+
+def test_pods_that_a_later_operator_made_are_not_made_anew(lite):
+    before = three_run(lite)
+    lite.kubectl("label", "pod", "--all", "--overwrite", "sunk.coreweave.com/revision=v2-00112233")
+    says(lite, "LaterVersion", "3 Pods were made by another version of the operator", "upgrade this operator")
+    untouched(lite, before)
+
+
+def test_definitions_that_no_longer_serve_our_version_take_nothing_away(lite, tmp_path):
+    before = three_run(lite)
+    for name in ("nodesets", "nodeslices"):
+        text = (CRDS / f"{name}.yaml").read_text()
+        head, one = text.split("  versions:\n")
+        new = one.replace("name: v1alpha1", "name: v1beta1")
+        old = one.replace("served: true", "served: false").replace("storage: true", "storage: false")
+        (tmp_path / f"{name}.yaml").write_text(f"{head}  versions:\n{new}{old}")
+        lite.install(tmp_path / f"{name}.yaml")
+    assert lite.call("GET", "/apis/sunk.coreweave.com/v1alpha1/nodesets").status == 404
+    os.kill(lite.operator.pid, signal.SIGTERM)
+    lite.operator.wait(DEADLINE)
+    lite.start_operator()
+    wait_for("it is ready for the rest", lite.is_ready)
+    wait_for("it says what to do", lambda: "upgrade sunk when they are of a later version" in lite.said())
+    assert {n: p["metadata"]["uid"] for n, p in pods(lite).items()} == before and not marked(lite)
+    lite.install()
+    lite.kubectl("patch", "nset", "main", "--type=merge", "-p", '{"spec":{"replicas":1}}')
+    wait_for("it goes on with ours", lambda: len(marked(lite)) == 2, 60)

@@ -77,7 +77,7 @@ def four_again(world):
     yield
     if world.call("GET", f"{SETS}/main").status == 404:
         world.kubectl("apply", "-f", world.dir / "nodeset.yaml")
-    if world.call("GET", "/api/v1/nodes/k4").status == 404:
+    if any(world.call("GET", f"/api/v1/nodes/{k}").status == 404 for k in ("k3", "k4")):
         world.start_part("agent", *world.kill_part("agent"))  # registers its Nodes again
     change(world, {"replicas": None})
     world.until("all four are back", lambda: at_rest(world), 60)
@@ -167,16 +167,59 @@ def test_an_update_under_load_takes_one_at_a_time_and_ends_no_job(world, space):
     assert uids(world)["n1"] != before["n1"]
 
 
+def events(world, why, name="main"):
+    """Texts of the events about a NodeSet, as they are now."""
+    items = world.call("GET", "/api/v1/namespaces/slurm/events?limit=500").json["items"]
+    return [e.get("message", "") for e in items if e["reason"] == why and e["involvedObject"]["kind"] == "NodeSet" and e["involvedObject"]["name"] == name]
+
+
 def test_a_node_that_is_deleted_while_a_job_runs_there(world, space):
     job = Job(space, "n4").started()
     world.kubectl("delete", "node", "k4")
     world.until("its Slurm node drains", lambda: world.node_reason("n4") == "k8s: pod pending deletion")
     assert marked(world) == {"n4"}
     assert pods(world)["n4"]["metadata"]["annotations"][PENDING] == "its Node is gone"
+    what = "Node k4 is gone while Slurm node n4 may run a job"
+    world.until("the condition says what to do", lambda: reason(world)[0] == "NodeGone" and what in reason(world)[1] and "restart its kubelet" in reason(world)[1], 10)
+    world.until("so does an event", lambda: any(what in text for text in events(world, "NodeGone")), 10)
     world.never("the job is gone", lambda: not job.runs())
+    # as it said: the Node is back before Kubernetes has given the Pod up, and all stays
+    before = uids(world)["n4"]
+    world.start_part("agent", *world.kill_part("agent"))
+    world.until("it may stay after all", lambda: not marked(world) and not world.is_drained("n4") and reason(world)[0] == "AsWanted")
+    assert job.runs() and uids(world)["n4"] == before
+    world.kubectl("delete", "node", "k4")
+    world.until("it is to go again", lambda: marked(world) == {"n4"} and world.is_drained("n4"))
     job.ends_well()
     world.until("the Slurm node is gone", lambda: slurm_nodes(world) == listed(world) == {"n1", "n2", "n3"})
     world.until("three are all that there can be", lambda: nodeset(world)["status"]["desired"] == 3 and reason(world)[0] == "AsWanted")
+
+
+def test_a_drain_of_a_persons_is_told_when_it_goes_with_its_node(world):
+    world.scontrol("update", "nodename=n3", "state=drain", "reason=bad gpu")
+    world.until("its Pod knows", lambda: condition(pods(world)["n3"], "SlurmDrain") == "True")
+    world.kubectl("delete", "node", "k3")
+    world.until("it has left Slurm", lambda: slurm_nodes(world) == {"n1", "n2", "n4"})
+    world.until("what was lost is told", lambda: any("'bad gpu'. When Node k3 is not to be used, cordon it" in t for t in events(world, "DrainForgotten")))
+    assert len(events(world, "DrainForgotten")) == 1  # nothing is said of drains that are ours
+    world.start_part("agent", *world.kill_part("agent"))
+
+
+def test_no_round_of_scaling_and_updating_ends_a_job(world, space):
+    """Jobs on all nodes, and more that wait; the NodeSet shrinks, grows and is updated the whole time."""
+    jobs = [space.sbatch("sleep 2; echo done", "-n1", "-c", "2", "--mem", "50", "--no-requeue") for _ in range(24)]
+    for i in range(4):
+        scale(world, 1 + i % 2)
+        template = nodeset(world)["spec"]["template"]
+        env = [e for e in template["spec"]["containers"][0]["env"] if e["name"] != "ROUND"]
+        template["spec"]["containers"][0]["env"] = [*env, {"name": "ROUND", "value": str(i)}]
+        change(world, {"template": template})
+        world.until("something goes", lambda: marked(world) or len(pods(world)) < 4)
+        scale(world, 3 + i % 2)
+        world.until("something comes", lambda: len(ready(world)) >= 2, 60)
+    change(world, {"replicas": None})
+    world.until("all jobs are over", lambda: all(world.job_state(j) not in ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING") for j in jobs), 120)
+    assert {world.job_state(j) for j in jobs} == {"COMPLETED"}, world.story()
 
 
 def test_by_force_a_pod_goes_although_a_job_runs(world, space):
