@@ -164,7 +164,8 @@ static bool is_not_installed(struct daemon *d, const struct informer *i, const s
 	bool missing = e && e->code == -ENOENT && (kind == KUBE_NODESETS || kind == KUBE_NODESLICES);
 
 	if (missing && !d->told_not_installed)
-		log_warn("%s. NodeSets wait for their definitions (charts/sunk/crds): install them, or upgrade sunk when they "
+		log_warn("%s. NodeSets wait for their definitions (charts/sunk/crds): install them, or upgrade sunk "
+		         "when they "
 		         "are of a later version; everything else works without",
 		         e->text);
 	d->told_not_installed |= missing;

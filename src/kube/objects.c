@@ -8,9 +8,9 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "kube/strange.h"
 #include "kube/words.h"
 #include "model/lease.h"
-#include "kube/strange.h"
 #include "model/nodeset.h"
 #include "model/volume.h"
 #include "json/json.h"

@@ -22,14 +22,16 @@ static const char *const selector_words[] = { "In", "NotIn", "Exists", "DoesNotE
 static const char *const toleration_words[] = { "", "Exists", "Equal", NULL };
 static const char *const effect_words[] = { "", "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
 
-static const struct shape requirement[] = { { "key" }, { "operator", .words = selector_words }, { "values" }, { NULL } };
-static const struct shape term[] = {
-	{ "matchExpressions", requirement, .each = true }, { "matchFields", requirement, .each = true }, { NULL }
+static const struct shape requirement[] = {
+	{ "key" }, { "operator", .words = selector_words }, { "values" }, { NULL }
 };
+static const struct shape term[] = { { "matchExpressions", requirement, .each = true },
+	                             { "matchFields", requirement, .each = true },
+	                             { NULL } };
 static const struct shape required[] = { { "nodeSelectorTerms", term, .each = true }, { NULL } };
-static const struct shape node_affinity[] = {
-	{ "requiredDuringSchedulingIgnoredDuringExecution", required }, { ANY }, { NULL }
-};
+static const struct shape node_affinity[] = { { "requiredDuringSchedulingIgnoredDuringExecution", required },
+	                                      { ANY },
+	                                      { NULL } };
 static const struct shape affinity[] = { { "nodeAffinity", node_affinity }, { NULL } };
 static const struct shape template_affinity[] = { { "nodeAffinity", node_affinity }, { ANY }, { NULL } };
 static const struct shape template_spec[] = { { "affinity", template_affinity }, { ANY }, { NULL } };
@@ -95,7 +97,8 @@ static bool strange_value(const struct shape *s, yyjson_val *v, struct buf *path
 		return false;
 	if (!s->each)
 		return strange_in(s->in, v, path);
-	yyjson_arr_foreach(v, i, max, element) {
+	yyjson_arr_foreach(v, i, max, element)
+	{
 		buf_printf(path, "[%zu]", i);
 		if (strange_in(s->in, element, path))
 			return true;
@@ -109,7 +112,8 @@ static bool strange_in(const struct shape *shapes, yyjson_val *object, struct bu
 	size_t i, max, at = path->len;
 	yyjson_val *key, *value;
 
-	yyjson_obj_foreach(object, i, max, key, value) {
+	yyjson_obj_foreach(object, i, max, key, value)
+	{
 		const struct shape *s = shape_of(shapes, yyjson_get_str(key));
 
 		if (yyjson_is_null(value))

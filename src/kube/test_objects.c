@@ -523,7 +523,8 @@ static void take_body(struct tally *t, const char *text)
 /* "" when all of it is known. */
 static void check_strange(const char *spec, const char *strange, bool unreadable)
 {
-	_cleanup_free_ char *text = str_printf("kind: NodeSet\nmetadata: {name: a, namespace: b}\nother: {x: 1}\nspec: %s\n", spec);
+	_cleanup_free_ char *text =
+	        str_printf("kind: NodeSet\nmetadata: {name: a, namespace: b}\nother: {x: 1}\nspec: %s\n", spec);
 	_cleanup_free_ struct nodeset *set = decode(KUBE_NODESETS, text);
 
 	assert_string_equal(set->strange, strange);
@@ -534,12 +535,17 @@ static void check_strange(const char *spec, const char *strange, bool unreadable
 
 static void test_what_a_later_version_says_in_a_nodeset_is_found(void **state)
 {
-#define REQUIRED "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: "
+#define REQUIRED                                                                                                       \
+	"{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: "     \
+	"[{key: a, operator: "
 	(void)state;
-	check_strange("{replicas: 1, overProvision: 0, namePrefix: a, nameLabel: b, nodeSelector: {x: y}, features: [a], featureLabels: [b], "
-	              "updateStrategy: {type: Canary, maxUnavailable: 1}, tolerations: [{key: a, operator: Exists, value: b, effect: "
+	check_strange("{replicas: 1, overProvision: 0, namePrefix: a, nameLabel: b, nodeSelector: {x: y}, features: "
+	              "[a], featureLabels: [b], "
+	              "updateStrategy: {type: Canary, maxUnavailable: 1}, tolerations: [{key: a, operator: Exists, "
+	              "value: b, effect: "
 	              "NoExecute, tolerationSeconds: 1}], affinity: " REQUIRED
-	              "In, values: [b]}], matchFields: []}]}, preferredDuringSchedulingIgnoredDuringExecution: []}}, template: {metadata: {x: 1}, "
+	              "In, values: [b]}], matchFields: []}]}, preferredDuringSchedulingIgnoredDuringExecution: []}}, "
+	              "template: {metadata: {x: 1}, "
 	              "spec: {later: 1, affinity: {podAffinity: {}}}}}",
 	              "", false);
 	check_strange("{paused: true, template: {}}", "spec.paused", false);
@@ -549,11 +555,13 @@ static void test_what_a_later_version_says_in_a_nodeset_is_found(void **state)
 	check_strange("{affinity: {zones: [a]}}", "spec.affinity.zones", false);
 	check_strange("{template: {volumes: []}}", "spec.template.volumes", false);
 	check_strange("{affinity: " REQUIRED "Like}]}]}}}}",
-	              "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]."
+	              "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+	              "matchExpressions[0]."
 	              "operator 'Like'",
 	              false);
 	check_strange("{template: {spec: {affinity: " REQUIRED "In, cel: x}]}]}}}}}}",
-	              "spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+	              "spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+	              "nodeSelectorTerms[0]."
 	              "matchExpressions[0].cel",
 	              false);
 	check_strange("{replicas: {zone-a: 3}}", "spec.replicas: expected an integer, got an object", true);

@@ -443,7 +443,8 @@ static void delete_pod(struct nodesets *c, struct set_entry *e, const struct nod
 		const char *node = str_or(nodeset_pod_node(s->pod), "?");
 
 		snprintf(text, sizeof(text),
-		         "Slurm node %s leaves Slurm, and its drain with it: '%.512s'. When Node %s is not to be used, cordon it: "
+		         "Slurm node %s leaves Slurm, and its drain with it: '%.512s'. When Node %s is not to be used, "
+		         "cordon it: "
 		         "a Slurm node that comes back there is not drained",
 		         s->pod->meta.name, drain, node);
 		str_mask_unsafe(text);
@@ -553,8 +554,8 @@ static bool same_status(const struct nodeset_status *a, const struct nodeset_sta
 static bool is_trouble(const char *reason)
 {
 	static const char *const troubles[] = {
-		"NodeGone",       "LaterVersion", "SlurmUnknown",          "NameClash", "NoFeasibleNode",
-		"NotEnoughNodes", "NodesTaken",   "UnknownUpdateStrategy",
+		"NodeGone",       "LaterVersion",   "SlurmUnknown", "NameClash",
+		"NoFeasibleNode", "NotEnoughNodes", "NodesTaken",   "UnknownUpdateStrategy",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(troubles); i++)

@@ -15,7 +15,8 @@ static void say_lost(const struct nodeset_outlook *o, char message[NODESET_MESSA
 	if (o->n_lost > 1)
 		snprintf(more, sizeof(more), " (and %zu more like it)", o->n_lost - 1);
 	snprintf(message, NODESET_MESSAGE_MAX,
-	         "Node %s is gone while Slurm node %s may run a job%s: it is drained, but Kubernetes deletes Pods without a "
+	         "Node %s is gone while Slurm node %s may run a job%s: it is drained, but Kubernetes deletes Pods "
+	         "without a "
 	         "Node after a minute or so, and the job with it. If the machine is there, restart its kubelet: it "
 	         "registers the Node again and the Pod stays. Else end or requeue the job",
 	         str_or(nodeset_pod_node(o->lost), "?"), o->lost->meta.name, more);
@@ -24,7 +25,8 @@ static void say_lost(const struct nodeset_outlook *o, char message[NODESET_MESSA
 static void say_strange(const struct nodeset *set, char message[NODESET_MESSAGE_MAX])
 {
 	snprintf(message, NODESET_MESSAGE_MAX,
-	         "%s: this operator does not know that, it is of a later version. No Pod is %staken away or updated meanwhile: "
+	         "%s: this operator does not know that, it is of a later version. No Pod is %staken away or updated "
+	         "meanwhile: "
 	         "upgrade the operator (helm upgrade sunk), or take that out of the NodeSet",
 	         set->strange, set->unreadable ? "made, " : "");
 }
@@ -45,7 +47,8 @@ bool nodeset_ready(const struct nodeset *set, const struct nodeset_outlook *o, c
 	} else if (!set->meta.deletion && o->n_foreign) {
 		reason = "LaterVersion";
 		snprintf(message, NODESET_MESSAGE_MAX,
-		         "%zu Pods were made by another version of the operator (label %s); they stay as they are: upgrade "
+		         "%zu Pods were made by another version of the operator (label %s); they stay as they are: "
+		         "upgrade "
 		         "this operator, or mark a Pod of your choice to be made anew by removing that label",
 		         o->n_foreign, LABEL_REVISION);
 	} else if (o->n_unsure) {

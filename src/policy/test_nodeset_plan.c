@@ -507,7 +507,8 @@ static void test_what_only_a_later_version_knows_takes_no_pod_away(void **state)
 	assert_string_equal(plan(w), "unmark main-000-002");
 	assert_false(nodeset_ready(&w->set, &w->o, &reason, message));
 	assert_string_equal(reason, "LaterVersion");
-	assert_true(strstr(message, "spec.paused: this operator does not know that") && strstr(message, "upgrade the operator"));
+	assert_true(strstr(message, "spec.paused: this operator does not know that") &&
+	            strstr(message, "upgrade the operator"));
 	replicas(w, 4); /* none is missing because of it */
 	w->pods[2].meta.n_annotations = 0;
 	assert_string_equal(plan(w), "create main-000-003");
@@ -675,8 +676,8 @@ TEST_MAIN(TEST(every_node_that_fits_gets_one_pod_named_after_its_address),
           TEST(a_node_that_another_nodeset_has_is_left_to_it), TEST(a_node_too_small_for_the_template_does_not_fit),
           TEST(names), TEST(a_name_clash_gives_another_name_or_is_said),
           TEST(scaling_down_gives_up_the_unready_then_the_idle_then_the_draining_then_the_running),
-          TEST(a_pod_is_deleted_only_when_nothing_runs_or_can_start_there), TEST(a_drain_that_goes_with_its_node_is_known),
-          TEST(forcing_alone_deletes_nothing),
+          TEST(a_pod_is_deleted_only_when_nothing_runs_or_can_start_there),
+          TEST(a_drain_that_goes_with_its_node_is_known), TEST(forcing_alone_deletes_nothing),
           TEST(a_pod_that_never_ran_goes_at_once), TEST(growing_again_keeps_those_that_were_about_to_go),
           TEST(an_idle_pod_goes_in_the_place_of_one_that_still_runs_a_job),
           TEST(a_pod_whose_node_no_longer_matches_is_drained_first),

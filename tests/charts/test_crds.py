@@ -30,3 +30,11 @@ def test_every_word_of_a_schema_is_one(file):
         for path, schema in schemas(version["schema"]["openAPIV3Schema"], crd["spec"]["names"]["kind"]):
             assert set(schema) <= WORDS, path
             assert path.count(".") == 0 or "description" in schema or path.endswith(("[]", ".apiVersion", ".kind", ".metadata")), f"{path} is not explained"
+
+
+def test_a_template_gets_no_defaults():
+    """One that comes with a later definition would change every template, and so replace every slurmd, though nobody asked for that."""
+    crd = yaml.safe_load((helm.CHARTS / "sunk/crds/nodesets.yaml").read_text())
+    for version in crd["spec"]["versions"]:
+        template = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["template"]
+        assert [path for path, schema in schemas(template, "template") if "default" in schema] == []

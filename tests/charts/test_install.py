@@ -14,14 +14,17 @@ from lite_server import Lite  # noqa: E402
 
 pytestmark = pytest.mark.skipif(helm.missing(), reason="no helm: dev/helm --make builds one")
 
-# Kinds that sunk-lite does not serve; the real API server does (dev/up --kube real).
-FOREIGN = {"NetworkPolicy", "PodMonitor", "PrometheusRule"}
+# Kinds that sunk-lite does not serve; the real API server does (tests/e2e/test_charts.py).
+FOREIGN = {"NetworkPolicy"}
+PROMETHEUS = helm.TOP / "tests/charts/prometheus-crds.yaml"
 PLAIN = "networkPolicy.enabled=false,podMonitor.enabled=false,prometheusRule.enabled=false"
 
 
 @pytest.fixture(name="lite", scope="module")
 def one_lite():
     server = Lite("--no-controllers")
+    server.kubectl("apply", "-f", str(PROMETHEUS))
+    server.kubectl("wait", "--for=condition=Established", "-f", str(PROMETHEUS), "--timeout=30s")
     yield server
     server.close()
 
@@ -66,6 +69,7 @@ def test_the_api_server_refuses_a_nodeset_that_cannot_be(lite, operator):
     docs = [d for d in helm.slurm() if d["kind"] == "NodeSet"]
     bad = yaml.safe_load(yaml.safe_dump(docs[0]))
     bad["spec"]["updateStrategy"]["maxUnavailable"] = "200%"
+    lite.kubectl("create", "namespace", helm.NS, ok=None)
     assert "maxUnavailable" in lite.kubectl("apply", "--dry-run=server", "-f", "-", stdin=bad, ok=False)
 
 

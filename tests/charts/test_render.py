@@ -4,6 +4,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import helm
 import pytest
@@ -278,3 +279,18 @@ def test_the_schema_knows_every_value():
                     walk(node["properties"][key], value, f"{path}.{key}")
 
         walk(schema, values, "")
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool here")
+def test_prometheus_takes_the_rules_as_they_are_rendered(tmp_path):
+    rule = helm.of(helm.slurm("accounting"), "PrometheusRule", "slurm")
+
+    def check(spec):
+        (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
+        return subprocess.run(["promtool", "check", "rules", tmp_path / "rules.yaml"], capture_output=True, text=True, timeout=60, check=False)
+
+    got = check(rule["spec"])
+    assert got.returncode == 0 and "SUCCESS" in got.stdout, got.stdout + got.stderr
+    broken = yaml.safe_load(yaml.safe_dump(rule["spec"]))
+    broken["groups"][0]["rules"][0]["expr"] = "sum(("
+    assert check(broken).returncode != 0

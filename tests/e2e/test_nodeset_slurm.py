@@ -195,9 +195,16 @@ def test_a_node_that_is_deleted_while_a_job_runs_there(world, space):
     world.until("three are all that there can be", lambda: nodeset(world)["status"]["desired"] == 3 and reason(world)[0] == "AsWanted")
 
 
-def test_a_drain_of_a_persons_is_told_when_it_goes_with_its_node(world):
+def test_a_drain_of_a_persons_outlives_an_update_and_is_told_when_it_goes_with_its_node(world):
     world.scontrol("update", "nodename=n3", "state=drain", "reason=bad gpu")
     world.until("its Pod knows", lambda: condition(pods(world)["n3"], "SlurmDrain") == "True")
+    before, template = uids(world), nodeset(world)["spec"]["template"]
+    template["spec"]["containers"][0]["env"].append({"name": "AGAIN", "value": "1"})
+    change(world, {"template": template, "updateStrategy": {"maxUnavailable": "100%"}})
+    world.until("all Pods are new", lambda: ready(world) == ALL and not set(uids(world).values()) & set(before.values()), 60)
+    change(world, {"updateStrategy": {"maxUnavailable": 1}})
+    world.until("the others are idle", lambda: slurm_nodes(world, "idle") == ALL - {"n3"})
+    assert world.node_reason("n3") == "bad gpu" and world.is_drained("n3") and not events(world, "DrainForgotten")
     world.kubectl("delete", "node", "k3")
     world.until("it has left Slurm", lambda: slurm_nodes(world) == {"n1", "n2", "n4"})
     world.until("what was lost is told", lambda: any("'bad gpu'. When Node k3 is not to be used, cordon it" in t for t in events(world, "DrainForgotten")))
@@ -207,8 +214,8 @@ def test_a_drain_of_a_persons_is_told_when_it_goes_with_its_node(world):
 
 def test_no_round_of_scaling_and_updating_ends_a_job(world, space):
     """Jobs on all nodes, and more that wait; the NodeSet shrinks, grows and is updated the whole time."""
-    jobs = [space.sbatch("sleep 2; echo done", "-n1", "-c", "2", "--mem", "50", "--no-requeue") for _ in range(24)]
-    for i in range(4):
+    jobs = [space.sbatch("sleep 2; echo done", "-n1", "-c", "2", "--mem", "50", "--no-requeue") for _ in range(16)]
+    for i in range(3):
         scale(world, 1 + i % 2)
         template = nodeset(world)["spec"]["template"]
         env = [e for e in template["spec"]["containers"][0]["env"] if e["name"] != "ROUND"]

@@ -14,6 +14,16 @@ from pathlib import Path
 DEADLINE = 60
 
 
+def stop(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 class Net:
     """A network of its own, with nothing in it but loopback; an address more, as resolvers want one that is not 127.0.0.1."""
 
@@ -23,6 +33,18 @@ class Net:
 
     def inside(self, *command):
         return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "--", *map(str, command)]
+
+    def others(self):
+        """Processes in there, but for the one that holds it."""
+        mine = os.stat(f"/proc/{self.holder.pid}/ns/net").st_ino
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if int(pid) != self.holder.pid and os.stat(f"/proc/{pid}/ns/net").st_ino == mine:
+                    found.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+            except OSError:
+                pass
+        return found
 
     def close(self):
         self.holder.kill()
@@ -116,7 +138,13 @@ class Pod:
         limits = [f"--reuid={user}", f"--regid={group}", groups, f"--bounding-set=-all{caps}", "--inh-caps=-all", "--no-new-privs"]
         words = ["env", "-i", *(f"{k}={v}" for k, v in env.items()), *argv]
         steps.append("exec chroot " + shlex.join([str(root), "setpriv", *limits, *words]))
-        return self.net.inside("unshare", "--mount", "--uts", "--propagation", "private", "sh", "-euc", "\n".join(steps))
+        # processes of its own, too: what a container started (a step of a job) ends with it
+        return self.net.inside("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-euc", "\n".join(steps))
+
+    def status(self, name):
+        """/proc/PID/status of a container's first process."""
+        (child,) = Path(f"/proc/{self.running[name].pid}/task/{self.running[name].pid}/children").read_text().split()
+        return Path(f"/proc/{child}/status").read_text()
 
     def start(self, name):
         log = open(self.dir / f"{name}.log", "ab")
@@ -149,10 +177,4 @@ class Pod:
 
     def close(self):
         for process in reversed(self.running.values()):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+            stop(process)

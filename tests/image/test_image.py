@@ -17,7 +17,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests/charts"))
 import helm  # noqa: E402
-from pod import DEADLINE, Net, Objects, Pod  # noqa: E402
+from pod import DEADLINE, Net, Objects, Pod, stop  # noqa: E402
 
 IMAGES = Path(os.environ.get("SUNK_IMAGES", TOP / "build-image"))
 BOTH = pytest.mark.parametrize("name", ["sunk", "sunk-slurm"])
@@ -115,61 +115,142 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 8090), H).serve_forever()
 """
 
 
-@pytest.fixture(name="directory")
-def one_directory():
-    path = Path(tempfile.mkdtemp(prefix="si-", dir="/tmp"))
-    path.chmod(0o755)
-    yield path
-    mounted = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(path) in line]
-    assert not mounted, mounted
-    shutil.rmtree(path)
+class Database:
+    """Debian's MariaDB with the chart's arguments, and what MariaDB's own image does at its first start: the database, and a user with the
+    Secret's password. As the user that the chart says."""
+
+    def __init__(self, directory, net, spec, password):
+        self.dir, self.net = directory / "mariadb", net
+        (self.container,) = spec["containers"]
+        env = {e["name"]: e["value"] for e in self.container["env"]}
+        uid = spec["securityContext"]["runAsUser"]
+        self.as_user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
+        self.dir.mkdir()
+        os.chown(self.dir, uid, uid)
+        subprocess.run([*self.as_user, "mariadb-install-db", "--no-defaults", f"--datadir={self.dir}/data", "--skip-test-db", "--auth-root-authentication-method=normal"], check=True, capture_output=True, timeout=DEADLINE)
+        with open(directory / "mariadb.log", "wb") as log:
+            self.process = subprocess.Popen(
+                net.inside(*self.as_user, "mariadbd", "--no-defaults", f"--datadir={self.dir}/data", f"--socket={self.dir}/s", "--bind-address=127.0.0.1", *self.container["args"]),
+                stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        end = time.monotonic() + DEADLINE
+        while not (self.dir / "s").exists():
+            assert self.process.poll() is None and time.monotonic() < end, (directory / "mariadb.log").read_text()
+            time.sleep(0.1)
+        self.sql(f"CREATE DATABASE {env['MARIADB_DATABASE']}; CREATE USER '{env['MARIADB_USER']}'@'%' IDENTIFIED BY '{password}'; "
+                 f"GRANT ALL ON {env['MARIADB_DATABASE']}.* TO '{env['MARIADB_USER']}'@'%'")  # fmt: skip
+
+    def sql(self, text):
+        r = subprocess.run(self.net.inside("mariadb", "--no-defaults", f"--socket={self.dir}/s", "-N"), input=text, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        assert r.returncode == 0, r.stderr
+        return r.stdout
+
+    def close(self):
+        stop(self.process)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root: mounts and users")
-def test_a_slurm_cluster_of_the_chart_runs_from_the_image(directory):
-    rootfs = directory / "rootfs"
-    rootfs.mkdir()
-    Image("sunk-slurm").unpack(rootfs)
-    # the rendered cluster, with nodes that are smaller than this machine may be
-    docs = helm.template("slurm", "--set", "nodeSets.compute.nodeConfig=CPUs=2 RealMemory=500")
-    objects, net, pods, hook = Objects(docs), Net(), [], None
-    hosts = [f"slurm-{part}{suffix}" for part in ("slurmctld", "syncer") for suffix in ("", ".tenant.svc")]
+class Cluster:
+    """The rendered cluster with accounting, run from the image; nodes are smaller than this machine may be."""
 
-    def pod(kind, name, pod_name):
-        p = Pod(directory, rootfs, net, objects, pod_name, helm.of(docs, kind, name)["spec"]["template"]["spec"], hosts)
-        pods.append(p)
+    def __init__(self, directory):
+        self.directory, self.rootfs, self.pods, self.hook, self.database = directory, directory / "rootfs", [], None, None
+        self.rootfs.mkdir()
+        Image("sunk-slurm").unpack(self.rootfs)
+        self.docs = helm.template("slurm", "-f", helm.VALUES["accounting"], "--set", "nodeSets.compute.nodeConfig=CPUs=2 RealMemory=500")
+        self.objects, self.net = Objects(self.docs), Net()
+        self.password = self.objects.secrets["slurm-database"]["password"].decode()
+
+    def pod(self, kind, name, pod_name):
+        hosts = [f"slurm-{part}{suffix}" for part in ("slurmctld", "syncer", "slurmdbd", "mariadb") for suffix in ("", ".tenant.svc")]
+        p = Pod(self.directory, self.rootfs, self.net, self.objects, pod_name, helm.of(self.docs, kind, name)["spec"]["template"]["spec"], hosts)
+        self.pods.append(p)
         return p
 
-    try:
-        with open(directory / "hook.log", "wb") as log:
-            hook = subprocess.Popen(net.inside(sys.executable, "-c", HOOK), stdout=log)
-        controller = pod("StatefulSet", "slurm-slurmctld", "slurm-slurmctld-0")
-        controller.claim("state")
-        controller.up().ready("slurmctld", "startupProbe")
-        slurmd = pod("NodeSet", "compute", "compute-000-001").up()
-        login = pod("Deployment", "slurm-login", "slurm-login-1").up()
+    def up(self):
+        with open(self.directory / "hook.log", "wb") as log:
+            self.hook = subprocess.Popen(self.net.inside(sys.executable, "-c", HOOK), stdout=log)
+        self.database = Database(self.directory, self.net, helm.of(self.docs, "StatefulSet", "slurm-mariadb")["spec"]["template"]["spec"], self.password)
+        self.slurmdbd = self.pod("Deployment", "slurm-slurmdbd", "slurm-slurmdbd-1").up()
+        self.controller = self.pod("StatefulSet", "slurm-slurmctld", "slurm-slurmctld-0")
+        self.controller.claim("state")
+        self.controller.up().ready("slurmctld", "startupProbe")
+        self.slurmd = self.pod("NodeSet", "compute", "compute-000-001").up()
+        self.login = self.pod("Deployment", "slurm-login", "slurm-login-1").up()
+        self.until("the node is idle", lambda: "idle" in self.run("sinfo", "-h", "-p", "compute", "-o", "%T"))
+        return self
 
-        def until(what, check):
-            end = time.monotonic() + DEADLINE
-            while not check():
-                assert time.monotonic() < end, f"{what}\n" + "\n".join(p.logs() for p in pods)
-                time.sleep(0.2)
+    def run(self, *argv):
+        return self.login.run("login", *argv).stdout
 
-        until("the node is idle", lambda: "idle" in login.run("login", "sinfo", "-h", "-p", "compute", "-o", "%T").stdout)
-        r = login.run("login", "srun", "--mem=100", "sh", "-c", "hostname; id -u; touch /tmp/ok && ! touch /usr/no 2>/dev/null && echo read-only")
-        assert r.stdout.split() == ["compute-000-001", "0", "read-only"], f"{r.stdout}{r.stderr}\n{slurmd.logs()}\n{controller.logs()}"
-        token = objects.secrets["slurm-hook-token"]["token"].decode()
-        calls = (directory / "hook.log").read_text()
-        assert re.search(rf"/v1/nodes/compute-000-001/pre-hook Bearer {token} ", calls), calls
-        # as whom they run
-        uids = {c: Path(f"/proc/{p.running[c].pid}/status").read_text() for p, c in ((controller, "slurmctld"), (slurmd, "munged"))}
-        assert re.search(r"^Uid:\s+64030\s", uids["slurmctld"], re.M) and re.search(r"^CapBnd:\s+0+$", uids["slurmctld"], re.M)
-        assert re.search(r"^Uid:\s+401\s", uids["munged"], re.M) and re.search(r"^NoNewPrivs:\s+1$", uids["munged"], re.M)
-        assert login.run("login", "sunk", "version").returncode == 0
-    finally:
-        for p in reversed(pods):
+    def until(self, what, check):
+        end = time.monotonic() + DEADLINE
+        while not check():
+            assert time.monotonic() < end, f"{what}\n" + "\n".join(p.logs() for p in self.pods)
+            time.sleep(0.2)
+
+    def close(self):
+        for p in reversed(self.pods):
             p.close()
-        if hook:
-            hook.kill()
-            hook.wait()
-        net.close()
+        if self.database:
+            self.database.close()
+        if self.hook:
+            self.hook.kill()
+            self.hook.wait()
+        left = self.net.others()
+        self.net.close()
+        assert left == [], "these outlived their containers"
+
+
+@pytest.fixture(name="cluster", scope="module")
+def one_cluster():
+    if os.getuid() != 0:
+        pytest.skip("needs root: mounts and users")
+    path = Path(tempfile.mkdtemp(prefix="si-", dir="/tmp"))
+    path.chmod(0o755)
+    c = Cluster(path)
+    try:
+        yield c.up()
+    finally:
+        c.close()
+        mounted = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(path) in line]
+        assert not mounted, mounted
+        shutil.rmtree(path)
+
+
+def test_a_slurm_cluster_of_the_chart_runs_from_the_image(cluster):
+    r = cluster.login.run("login", "srun", "--mem=100", "sh", "-c", "hostname; id -u; touch /tmp/ok && ! touch /usr/no 2>/dev/null && echo read-only")
+    assert r.stdout.split() == ["compute-000-001", "0", "read-only"], f"{r.stdout}{r.stderr}\n{cluster.slurmd.logs()}\n{cluster.controller.logs()}"
+    token = cluster.objects.secrets["slurm-hook-token"]["token"].decode()
+    calls = (cluster.directory / "hook.log").read_text()
+    assert re.search(rf"/v1/nodes/compute-000-001/pre-hook(\?\S*)? Bearer {token} ", calls), calls
+    # as whom they run
+    for status, uid in ((cluster.controller.status("slurmctld"), 64030), (cluster.slurmdbd.status("slurmdbd"), 64030), (cluster.slurmd.status("munged"), 401)):
+        assert re.search(rf"^Uid:\s+{uid}\s", status, re.M) and re.search(r"^NoNewPrivs:\s+1$", status, re.M), status
+        assert re.search(r"^CapBnd:\s+0+$", status, re.M), status
+    assert cluster.login.run("login", "sunk", "version").returncode == 0
+
+
+def test_slurmdbd_of_the_chart_keeps_accounts_in_mariadb(cluster):
+    cluster.until("slurmctld is registered", lambda: re.fullmatch(r"lab\|127\.0\.0\.1\|6817\|", cluster.run("sacctmgr", "-nP", "show", "cluster", "format=Cluster,ControlHost,ControlPort").strip() + "|"))
+    job = cluster.run("sbatch", "--parsable", "--mem=100", "-o", "/dev/null", "-D", "/", "--wrap", "exit 3").strip()
+    cluster.until("the job is in the books", lambda: f"{job}|FAILED|3:0" in cluster.run("sacct", "-nPX", "-j", job, "-o", "JobID,State,ExitCode"))
+    assert f"{job}\t" in cluster.database.sql("SELECT id_job, exit_code FROM slurm_acct_db.lab_job_table")
+    assert "Adding" in cluster.run("sacctmgr", "-i", "add", "account", "physics")
+    assert "physics" in cluster.run("sacctmgr", "-nP", "show", "account", "format=Account")
+
+
+def test_the_databases_password_is_shown_to_nobody(cluster):
+    pid, password = cluster.slurmdbd.running["slurmdbd"].pid, cluster.password.encode()
+    for proc in Path("/proc").iterdir():
+        try:
+            assert not proc.name.isdigit() or password not in (proc / "cmdline").read_bytes() + (proc / "environ").read_bytes(), proc
+        except OSError:
+            pass
+    conf = cluster.slurmdbd.volumes["run"] / "slurmdbd.conf"
+    assert password in conf.read_bytes() and (conf.stat().st_mode & 0o777, conf.stat().st_uid) == (0o600, 64030)
+    assert cluster.slurmdbd.running["slurmdbd"].pid == pid  # it did not start anew
+    holders = {p for p in cluster.directory.rglob("*") if p.is_file() and p.stat().st_size < 100_000 and password in p.read_bytes()}
+    open_to_all = [p for p in holders if p.stat().st_mode & 0o004]
+    assert conf in holders and open_to_all == []
+    shown = [m for m in cluster.objects.maps.values() if cluster.password in str(m)]
+    assert shown == [] and cluster.password not in (cluster.directory / "mariadb.log").read_text()
