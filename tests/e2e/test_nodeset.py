@@ -188,6 +188,24 @@ def test_what_cannot_be_is_said(lite):
     wait_for("the event", lambda: "NoFeasibleNode" in lite.kubectl("get", "events"))
 
 
+def second_name(prefix, node):
+    """What a NodeSet takes when PREFIX-012-00N is another's: four letters of the Node's name (FNV-1a)."""
+    h = 14695981039346656037
+    for byte in node.encode():
+        h = (h ^ byte) * 1099511628211 % 2**64
+    return f"{prefix}-012-{node.replace('k', '00')}-{h % 2**16:04x}"
+
+
+def test_names_that_others_have_are_left_to_them_and_said_when_none_is_left(lite):
+    taken = ["main-012-001", "main-012-002", second_name("main", "k2")]
+    for name in taken:
+        lite.kubectl("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "x"}]}})
+    lite.kubectl("create", "-f", "-", stdin=nodeset("main"))
+    wait_for("two Nodes have one", lambda: set(pods(lite)) == {second_name("main", "k1"), "main-012-003"})
+    says(lite, "NameClash", "for 1 Nodes every name is taken by another Pod: give the NodeSet a namePrefix of its own")
+    assert len(lite.get("pods")["items"]) == 5
+
+
 def test_without_the_definitions_the_operator_is_ready_says_so_and_begins_when_they_come():
     bare = Cluster(crds=False)
     try:
