@@ -71,7 +71,8 @@ def there(world, release, ns):
 
 
 def may(world, account, verb, what, ns):
-    return world.kubectl("auth", "can-i", verb, what, "--as", f"system:serviceaccount:{account}", "-n", ns, ok=None).startswith("yes")
+    what, _, sub = what.partition("/")
+    return world.kubectl("auth", "can-i", verb, what, *([f"--subresource={sub}"] if sub else []), "--as", f"system:serviceaccount:{account}", "-n", ns, ok=None).startswith("yes")
 
 
 def pods_of(world, ns):
