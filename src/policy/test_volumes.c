@@ -311,6 +311,21 @@ static void test_without_knowledge_of_volumes_a_pod_with_claims_waits(void **sta
 	assert_int_equal(volumes_reach(&pod, NULL, &n1, &n), REACH_OK);
 }
 
+static void test_a_node_that_the_provisioner_refused_is_not_chosen_again(void **state)
+{
+	const struct pvc seen = { .meta = { .uid = "u-1", .resource_version = "5" } },
+	                 later = { .meta = { .uid = "u-1", .resource_version = "7" } },
+	                 other = { .meta = { .uid = "u-2", .resource_version = "7" } };
+	const struct selected last = { 4, "u-1", "5" };
+
+	(void)state;
+	assert_int_equal(selection_of(NULL, 4, &seen), SELECT_NOW);
+	assert_int_equal(selection_of(&last, 4, &seen), SELECT_UNSEEN);
+	assert_int_equal(selection_of(&last, 4, &later), SELECT_UNDONE);
+	assert_int_equal(selection_of(&last, 5, &later), SELECT_NOW); /* of an earlier job, on another node */
+	assert_int_equal(selection_of(&last, 4, &other), SELECT_NOW);
+}
+
 static void test_an_ephemeral_claim_must_be_of_this_pod(void **state)
 {
 	struct volume_claim vol = { .volume = "scratch", .ephemeral = true };
@@ -355,5 +370,6 @@ TEST_MAIN(TEST(each_claim_says_where_it_can_be_reached_and_what_it_needs),
           TEST(a_claim_gets_a_volume_that_is_there_and_then_waits_for_it),
           TEST(two_claims_get_two_volumes_the_smaller_one_first),
           TEST(a_class_that_makes_volumes_still_gives_those_that_are_there),
+          TEST(a_node_that_the_provisioner_refused_is_not_chosen_again),
           TEST(the_most_pressing_of_several_claims_is_told), TEST(without_knowledge_of_volumes_a_pod_with_claims_waits),
           TEST(an_ephemeral_claim_must_be_of_this_pod), TEST(long_and_foreign_names_are_cut_and_masked))

@@ -195,6 +195,13 @@ void reach_text(enum out_of_reach how, const struct pod *pod, const struct pod_v
 		         str_or(c->storage_class, "?"), name);
 }
 
+enum selection selection_of(const struct selected *last, uint32_t job, const struct pvc *claim)
+{
+	if (!last || last->job != job || !str_eq(last->claim_uid, claim->meta.uid))
+		return SELECT_NOW;
+	return str_eq(last->version, claim->meta.resource_version) ? SELECT_UNSEEN : SELECT_UNDONE;
+}
+
 /* ---- before binding ---- */
 
 /* What one claim needs, the most pressing first. */

@@ -32,7 +32,7 @@ struct effect {
 	enum step step;
 	uint32_t job;
 	uint64_t term;
-	char *node, *excluded, *rv, *volume;
+	char *node, *excluded, *rv, *volume, *claim_uid, *claim_rv;
 	usec_t began;
 	bool avoid, paced;
 	void (*go)(struct effect *x); /* what comes once the job is surely the one that is meant */
@@ -64,6 +64,8 @@ static void end(struct effect *x, usec_t wait)
 	free(x->excluded);
 	free(x->rv);
 	free(x->volume);
+	free(x->claim_uid);
+	free(x->claim_rv);
 	free(x);
 }
 
@@ -243,9 +245,10 @@ static void claim_answered(void *arg, const struct kube_result *r)
 {
 	struct effect *x = arg;
 
-	if (r->outcome == KUBE_OK)
+	if (r->outcome == KUBE_OK) {
+		volumes_selected(x->e, x->job, x->claim_uid, x->claim_rv);
 		end(x, 200 * USEC_MSEC);
-	else {
+	} else {
 		log_debug("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
 		end(x, pause_of(x, r->retry_after));
 	}
@@ -685,6 +688,7 @@ static void select_node(struct scheduler *s, struct entry *e, const struct pod *
 	const struct pvc *claim = e->placing_claim < volumes->n ? volumes->claims[e->placing_claim] : NULL;
 	const struct pair annotation = { ANNOTATION_SELECTED_NODE, node };
 	struct kube_change change;
+	struct effect *x;
 
 	if (!node || !claim)
 		return;
@@ -695,7 +699,10 @@ static void select_node(struct scheduler *s, struct entry *e, const struct pod *
 	                                          .resource_version = claim->meta.resource_version }));
 	change.annotations = &annotation;
 	change.n_annotations = 1;
-	s->o.kube->ops->change(s->o.kube, &change, claim_answered, begin(s, e, pod, d->step, d->job));
+	x = begin(s, e, pod, d->step, d->job);
+	x->claim_uid = mem_strdup(str_or(claim->meta.uid, ""));
+	x->claim_rv = mem_strdup(str_or(claim->meta.resource_version, ""));
+	s->o.kube->ops->change(s->o.kube, &change, claim_answered, x);
 }
 
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,

@@ -23,6 +23,7 @@
 #include "base/rand.h"
 #include "policy/annotations.h"
 #include "policy/placeholder.h"
+#include "policy/volumes.h"
 #include "port/kinds.h"
 #include "scheduler/scheduler.h"
 
@@ -76,6 +77,7 @@ struct entry {
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
+	struct selected *selected; /* the last claim that was given a node's name; NULL = none. Its texts are behind it */
 	char *owed, *owed_reason; /* an event that waits for what is not known yet; NULL = none */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code; /* of the Pod, as last seen */
@@ -203,6 +205,8 @@ void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void
 /* False while claims are not known. Good until the next event; done in any case with volumes_done(). */
 bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes *ret);
 void volumes_done(struct pod_volumes *v);
+/* A claim was given the node's name for this job; claim is as it was before. */
+void volumes_selected(struct entry *e, uint32_t job, const char *claim_uid, const char *version);
 /* A volume is being given to a claim, and what came of it; `again`: it may have been given before. */
 void volumes_give(struct scheduler *s, const struct pv *volume, const struct pvc *claim);
 void volumes_given(struct scheduler *s, const char *volume, const struct kube_result *r, bool again);

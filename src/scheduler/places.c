@@ -301,16 +301,31 @@ static void set_placing(struct entry *e, enum placing what, const char *why, use
 	e->place_why = mem_strdup(why);
 }
 
+/* A claim needs the node's name, or had it already. */
+static void set_selecting(struct entry *e, const struct pvc *claim, uint32_t job, usec_t now)
+{
+	char why[FIT_WHY_MAX];
+
+	switch (selection_of(e->selected, job, claim)) {
+	case SELECT_NOW: set_placing(e, PLACE_SELECT_NODE, NULL, now); break;
+	case SELECT_UNSEEN: set_placing(e, PLACE_WAIT, "its claim was just given the node's name", now); break;
+	case SELECT_UNDONE:
+		snprintf(why, sizeof(why), "storage class %.80s cannot make the volume of claim %.100s there",
+		         str_or(claim->storage_class, "?"), claim->meta.name);
+		set_placing(e, PLACE_BAD, why, now);
+	}
+}
+
 /* The claims, once the node is chosen. */
 static bool volumes_are_ready(struct entry *e, const struct pod *pod, const struct pod_volumes *volumes,
-                              const struct place *place, usec_t now)
+                              const struct place *place, uint32_t job, usec_t now)
 {
 	char why[FIT_WHY_MAX] = "";
 
 	switch (volumes_before_bind(pod, volumes, place, &e->placing_claim, why)) {
 	case VOLUMES_READY: return true;
 	case VOLUMES_TAKE: set_placing(e, PLACE_TAKE_VOLUME, NULL, now); break;
-	case VOLUMES_SELECT: set_placing(e, PLACE_SELECT_NODE, NULL, now); break;
+	case VOLUMES_SELECT: set_selecting(e, volumes->claims[e->placing_claim], job, now); break;
 	case VOLUMES_WAIT: set_placing(e, PLACE_WAIT, why, now); break;
 	case VOLUMES_ELSEWHERE: set_placing(e, PLACE_BAD, why, now); break;
 	}
@@ -343,7 +358,7 @@ void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, con
 		on_node[n++] = other;
 	misfit = fits_now(pod, &place, volumes && volumes->n ? volumes : NULL, on_node, n, &s->rules, why);
 	free(on_node);
-	if (misfit == FIT_OK && pod->n_volumes && !volumes_are_ready(e, pod, volumes, &place, now))
+	if (misfit == FIT_OK && pod->n_volumes && !volumes_are_ready(e, pod, volumes, &place, j->p.id, now))
 		return;
 	set_placing(e, misfit == FIT_OK ? PLACE_OK : PLACE_BAD, misfit == FIT_OK ? NULL : why, now);
 }

@@ -64,6 +64,7 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	free(e->settle_rv);
 	free(e->hold_node);
 	free(e->bound_node);
+	free(e->selected);
 	free(e->owed);
 	free(e->owed_reason);
 	free(e);

@@ -9,6 +9,7 @@
 #include "scheduler/inside.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -89,6 +90,19 @@ void volumes_given(struct scheduler *s, const char *volume, const struct kube_re
 bool volumes_is_given(const struct scheduler *s, const char *volume)
 {
 	return map_get(&s->given, volume) != NULL;
+}
+
+void volumes_selected(struct entry *e, uint32_t job, const char *claim_uid, const char *version)
+{
+	size_t uid_size = strlen(claim_uid) + 1, version_size = strlen(version) + 1;
+	char *text;
+
+	free(e->selected);
+	e->selected = mem_alloc(sizeof(*e->selected) + uid_size + version_size);
+	text = (char *)(e->selected + 1);
+	memcpy(text, claim_uid, uid_size);
+	memcpy(text + uid_size, version, version_size);
+	*e->selected = (struct selected) { job, text, text + uid_size };
 }
 
 /* The volume as it is, what we did included; NULL when nobody should touch it now. */

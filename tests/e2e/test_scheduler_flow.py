@@ -326,6 +326,29 @@ def test_a_pod_is_never_bound_into_outofmemory(world, space):
     pod.running()
 
 
+def test_a_node_that_is_tainted_while_the_job_starts_is_left(world, space):
+    """The last look before binding: what was true when Slurm chose need not be so when the prolog is done."""
+    prolog, go = world.dir / "slurm/etc/nothing.sh", world.dir / "go"
+    before, chosen = prolog.read_text(), "k1"
+    try:
+        prolog.write_text("#!/bin/sh\nwhile [ -e /proc/$PPID ] && [ ! -e %s ]; do sleep 0.1; done\n" % go)
+        pod = space.pod("moves")
+        job = pod.submitted()
+        world.until("the job is in its prolog", lambda: world.job(job)["Reason"] == "Prolog")
+        chosen = "k" + world.job(job)["NodeList"][1:]
+        world.change_node(chosen, spec={"taints": [{"key": "dedicated", "value": "ml", "effect": "NoSchedule"}]})
+        go.touch()
+        prolog.write_text(before)
+        assert "taint dedicated=ml:NoSchedule is not tolerated" in pod.says("NodeRefused", f"Slurm chose n{chosen[1:]}")
+        assert pod.running().node() != chosen
+        assert len(pod.live_jobs()) == 1
+    finally:
+        go.touch()
+        prolog.write_text(before)
+        world.change_node(chosen, spec={"taints": None})
+        go.unlink()
+
+
 def test_of_several_required_nodes_a_pod_gets_one(world, space):
     pods = [space.pod(f"either{i}", cpu="16", annotations={"required-nodes": "n[3-4]"}).running() for i in range(2)]
     assert {p.node() for p in pods} == {"k3", "k4"}

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from volume_story import Story, recorded
+from world import MERGE, REAL
 
 WORLD = {"options": ("--cpus", "4")}
 PROVISIONED = pytest.mark.lite_only("nobody makes volumes in a real control plane without a CSI driver")
@@ -181,6 +182,24 @@ def test_a_scheduler_that_dies_between_two_volumes_leaves_no_claim_with_two(worl
     assert sorted(given(world, "crash").values()) == names
     assert len({name[:8] for name in given(world, "crash")}) == 1
     assert len(pod.live_jobs()) == 1
+
+
+@pytest.mark.skipif(not REAL, reason="lite makes every volume that it is asked for")
+def test_a_node_where_the_volume_cannot_be_made_is_left(world, space):
+    """A provisioner says so by taking the node's name off the claim; holding the node and asking again would go on for ever."""
+    storage_class(world, "picky", "example.com/picky")
+    claim(space, "data", "picky")
+    pod = with_claim(space, "moves", "data")
+
+    def selected():
+        return get_claim(space, "data")["metadata"].get("annotations", {}).get(SELECTED)
+
+    first = world.until("it has a node", selected)
+    path = f"/api/v1/namespaces/{space.ns}/persistentvolumeclaims/data"
+    assert world.call("PATCH", path, {"metadata": {"annotations": {SELECTED: None}}}, MERGE).status == 200
+    assert "storage class picky cannot make the volume of claim data there" in pod.says("NodeRefused")
+    world.until("it has another one", lambda: selected() not in (None, first))
+    assert pod.node() is None and len(pod.live_jobs()) == 1
 
 
 def test_claims_and_volumes_are_bound_as_by_kube_controller_manager(space):
