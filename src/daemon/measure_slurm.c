@@ -30,8 +30,13 @@ static const char *const verb_names[] = {
 static_assert(ARRAY_LEN(verb_names) == SLURM_VERBS, "a name for each verb");
 
 static const char *const outcome_names[] = {
-	[SLURM_OK] = "ok",           [SLURM_UNCHANGED] = "unchanged", [SLURM_RETRY] = "retry",
-	[SLURM_REFUSED] = "refused", [SLURM_GONE] = "gone",           [SLURM_NOT_LEADER] = "not_leader",
+	[SLURM_OK] = "ok",
+	[SLURM_UNCHANGED] = "unchanged",
+	[SLURM_RETRY] = "retry",
+	[SLURM_REFUSED] = "refused",
+	[SLURM_GONE] = "gone",
+	[SLURM_NOT_LEADER] = "not_leader",
+	[SLURM_CONFLICT] = "conflict",
 };
 
 struct listener {

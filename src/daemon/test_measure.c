@@ -127,6 +127,10 @@ static void test_requests_to_slurm_are_passed_on_counted_and_timed(void **state)
 	assert_metric(m, "sunk_slurm_request_seconds_bucket{verb=\"submit\",le=\"0.02\"} 1\n");
 	assert_metric(m, "sunk_slurm_request_seconds_sum{verb=\"submit\"} 0.015\n");
 
+	p->ops->call(p, &(struct slurm_request) { .verb = SLURM_CHANGE_NODE }, slurm_answer, &a);
+	f.slurm_done(f.arg, &(struct slurm_result) { .outcome = SLURM_CONFLICT, .job_id = 7 });
+	assert_metric(m, "sunk_slurm_requests_total{verb=\"change_node\",outcome=\"conflict\"} 1\n");
+
 	p->ops->call(p, &(struct slurm_request) { .verb = SLURM_LOAD_JOBS }, slurm_answer, &a);
 	assert_int_equal(slurm_measured_changes(p), 0); /* changes nothing */
 	assert_false(p->ops->ready(p, &why));

@@ -48,7 +48,10 @@ struct slurm_request {
 	uint32_t job_id;
 	const char *node, *text;
 	usec_t since;   /* the as_of of an earlier answer, 0 = everything */
-	bool detail;    /* jobs: resources per node too */
+	uint64_t
+	        digest; /* LOAD_JOBS, LOAD_JOB_STATES: that of an earlier answer. The same answer again is "unchanged". 0 = none */
+	bool detail; /* jobs: resources per node too */
+	bool lean; /* LOAD_JOBS: only whose they are and how they stand; nothing that changes while they only wait */
 	bool whole_job;
 	int signal;
 	const struct job_spec *spec;
@@ -59,23 +62,24 @@ struct slurm_request {
 
 enum slurm_outcome {
 	SLURM_OK,
-	SLURM_UNCHANGED, /* nothing new since `since` */
-	SLURM_RETRY,     /* controller, munge or network away, or busy: the same again may work */
-	SLURM_REFUSED,   /* Slurm says no: the same again will fail */
-	SLURM_GONE,      /* no such job or node, or it is already over */
+	SLURM_UNCHANGED, /* nothing new since `since`, or since the answer with that `digest` */
+	SLURM_RETRY, /* controller, munge or network away, or busy: the same again may work */
+	SLURM_REFUSED, /* Slurm says no: the same again will fail */
+	SLURM_GONE, /* no such job or node, or it is already over */
 	SLURM_NOT_LEADER,
-	SLURM_CONFLICT,  /* not as expected (node_change.expect): nothing was changed, look again */
+	SLURM_CONFLICT, /* not as expected (node_change.expect): nothing was changed, look again */
 };
 
 struct slurm_result {
 	enum slurm_outcome outcome;
-	int code;            /* Slurm's error number, 0 = none */
+	int code; /* Slurm's error number, 0 = none */
 	const char *message; /* one sentence with Slurm's own words; never NULL */
-	bool maybe_done;     /* RETRY of a change: it may have happened all the same */
-	usec_t asked;        /* monotonic, when the request left: what it tells is at least as new as this */
-	usec_t as_of;        /* Slurm's own stamp of the data, for `since` */
-	uint32_t job_id;     /* SUBMIT */
-	uint32_t n;          /* elements of whichever array is set */
+	bool maybe_done; /* RETRY of a change: it may have happened all the same */
+	usec_t asked; /* monotonic, when the request left: what it tells is at least as new as this */
+	usec_t as_of; /* Slurm's own stamp of the data, for `since` */
+	uint64_t digest; /* of what it tells, for the next request; 0 = none */
+	uint32_t job_id; /* SUBMIT */
+	uint32_t n; /* elements of whichever array is set */
 	struct job *jobs;
 	struct job_brief *states;
 	struct snode *nodes;

@@ -304,6 +304,11 @@ static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	free(tolerations);
 }
 
+static usec_t patience(const struct scheduler *s)
+{
+	return s->n_waiting > WAITING_MANY ? CONDITION_PATIENCE_MANY : CONDITION_PATIENCE;
+}
+
 /* Lists of all jobs are rare, and a job's reason says little until Slurm has looked at it: ask before telling people. Not
  * for many at once: starting jobs are asked for, too, and must not wait; they are told by a list. */
 static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
@@ -313,7 +318,7 @@ static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
 	if (!j || j->p.state != JOB_PENDING || usec_add(MAX_OF(j->known_at, e->reason_asked), REASON_FRESH) > now)
 		return false;
 	if (usec_add(s->reason_asked, REASON_PAUSE) > now) { /* others just did; after a while it is told as it is */
-		if (usec_add(e->waiting_since, REASON_PATIENCE) <= now)
+		if (usec_add(e->waiting_since, patience(s) + REASON_PATIENCE) <= now)
 			return false;
 		jobs_list_for_reasons(s);
 		return true;
@@ -325,11 +330,24 @@ static bool ask_for_reason(struct scheduler *s, struct entry *e, usec_t now)
 
 /* While its condition is written nothing else is done for a Pod, and its job may start any moment. So when many wait they are
  * told one after the other, and none stands in a queue for it. */
-static bool is_its_turn(struct scheduler *s, struct entry *e, usec_t now)
+static bool is_its_turn(struct scheduler *s, struct entry *e)
 {
-	if (!e->condition_turn || (now >= e->condition_turn && s->conditions >= CONDITIONS_MAX))
-		e->condition_turn = s->condition_next = MAX_OF(now, usec_add(s->condition_next, CONDITION_SPACING));
-	return now >= e->condition_turn && s->conditions < CONDITIONS_MAX;
+	if (!e->may_tell && list_empty(&e->condition_turn))
+		list_add_tail(&s->condition_turns, &e->condition_turn);
+	return e->may_tell;
+}
+
+static void no_turn(struct entry *e)
+{
+	link_remove(&e->condition_turn);
+	e->may_tell = false;
+}
+
+void effects_no_wait(struct scheduler *s, struct entry *e)
+{
+	s->n_waiting -= e->waiting_since != 0;
+	e->waiting_since = 0;
+	no_turn(e);
 }
 
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -355,24 +373,26 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 			                               .message = "the Pod's Slurm job runs again",
 			                               .changed = clock_wall(s->o.clock) };
 	is = condition_get(pod->conditions, pod->n_conditions, "PodScheduled");
-	if (!d->unscheduled)
-		e->waiting_since = 0;
-	else if (!is || is->status != COND_FALSE || !str_eq(is->reason, d->unscheduled) ||
-	         !str_eq(is->message, d->unscheduled_text)) {
+	if (!d->unscheduled) {
+		effects_no_wait(s, e);
+	} else if (!is || is->status != COND_FALSE || !str_eq(is->reason, d->unscheduled) ||
+	           !str_eq(is->message, d->unscheduled_text)) {
 		usec_t due = 0;
 
-		if (!e->waiting_since)
+		if (!e->waiting_since) {
 			e->waiting_since = now;
+			s->n_waiting++;
+		}
 		if (d->patient)
-			due = usec_add(e->waiting_since, CONDITION_PATIENCE);
+			due = usec_add(e->waiting_since, patience(s));
 		if (e->condition_at)
 			due = MAX_OF(due, usec_add(e->condition_at, d->patient ? CONDITION_PAUSE : USEC_SEC));
 		if (now < due)
 			*ret_again = MIN_OF(*ret_again, due);
+		else if (d->patient && !is_its_turn(s, e))
+			; /* looked at again when it is */
 		else if (d->patient && ask_for_reason(s, e, now))
 			*ret_again = MIN_OF(*ret_again, usec_add(now, REASON_AGAIN));
-		else if (d->patient && !is_its_turn(s, e, now))
-			*ret_again = MIN_OF(*ret_again, MAX_OF(e->condition_turn, usec_add(now, CONDITION_SPACING)));
 		else {
 			conditions[n++] = (struct condition) { .type = "PodScheduled",
 				                               .status = COND_FALSE,
@@ -382,9 +402,11 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 				                                                  ? is->changed
 				                                                  : clock_wall(s->o.clock) };
 			e->condition_at = now;
-			e->condition_turn = 0;
+			no_turn(e);
 			paced = d->patient;
 		}
+	} else {
+		effects_no_wait(s, e);
 	}
 	if (!n)
 		return false;
@@ -705,6 +727,27 @@ static void select_node(struct scheduler *s, struct entry *e, const struct pod *
 	s->o.kube->ops->change(s->o.kube, &change, claim_answered, x);
 }
 
+/* As many as there is room for; one that does not submit after all leaves it to the next, in the next step. */
+void effects_step(struct scheduler *s, usec_t now)
+{
+	struct link *l;
+
+	for (unsigned n = s->submits; n < SUBMITS_MAX && (l = list_take_head(&s->submit_turns)); n++)
+		entry_dirty(s, LIST_ITEM(l, struct entry, submit_turn), 0);
+	if (now >= s->condition_next && s->conditions < CONDITIONS_MAX && (l = list_take_head(&s->condition_turns))) {
+		struct entry *e = LIST_ITEM(l, struct entry, condition_turn);
+
+		e->may_tell = true;
+		s->condition_next = usec_add(now, CONDITION_SPACING);
+		entry_dirty(s, e, 0);
+	}
+}
+
+usec_t effects_next(const struct scheduler *s)
+{
+	return s->conditions < CONDITIONS_MAX && !list_empty(&s->condition_turns) ? s->condition_next : USEC_NEVER;
+}
+
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                 const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes)
 {
@@ -713,9 +756,9 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 	switch (d->step) {
 	case STEP_LIST_JOBS: jobs_list_after(s, MAX_OF(e->doubt_since, now_of(s))); return false;
 	case STEP_SUBMIT:
-		if (!submit(s, e, pod, f, w))
-			entry_dirty(s, e, usec_add(now_of(s), 20 * USEC_MSEC)); /* the others first */
-		return true;
+		if (!submit(s, e, pod, f, w) && list_empty(&e->submit_turn)) /* the others first */
+			list_add_tail(&s->submit_turns, &e->submit_turn);
+		return e->busy;
 	case STEP_ADOPT: adopt(s, e, pod, d, w); return true;
 	case STEP_EXCLUDE: exclude(s, e, pod, d, f, w); return true;
 	case STEP_TAKE_VOLUME: take_volume(s, e, pod, d, volumes); return e->busy;

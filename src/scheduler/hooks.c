@@ -54,9 +54,10 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
 		usec_t end = usec_add(a->since, ASK_PARK_MAX);
 
-		if (gone || over || (unbound && a->hook == HOOK_TERMINATE))
+		if (gone || over || (unbound && a->hook == HOOK_TERMINATE)) {
+			s->let_go_at = now;
 			answer(a, 200, json);
-		else if (now >= end)
+		} else if (now >= end)
 			answer(a, 204, "");
 		else
 			next = MIN_OF(next, end);

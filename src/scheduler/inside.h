@@ -32,6 +32,9 @@
 #define SUBMITS_MAX 64                    /* under way at once: Slurm's other answers must get through */
 #define SETTLE_SPAN (3 * USEC_SEC)        /* for the watch to show what we wrote */
 #define CONDITION_PATIENCE (1500 * USEC_MSEC)
+#define CONDITION_PATIENCE_MANY                                                                                        \
+	(10 * USEC_SEC) /* when more than WAITING_MANY wait: a crowd's jobs start one after the other */
+#define WAITING_MANY 100
 #define CONDITIONS_MAX 4                  /* of waiting Pods, written at once */
 #define CONDITION_SPACING (2 * USEC_MSEC)
 #define CONDITION_PAUSE (10 * USEC_SEC)   /* between two changes of a waiting Pod's message */
@@ -68,12 +71,14 @@ struct entry {
 	struct known_job **jobs; /* in order of the id */
 	uint32_t n_jobs;
 	struct link asks; /* parked calls of its placeholder */
+	struct link submit_turn; /* scheduler.submit_turns, while others submit */
+	struct link condition_turn; /* scheduler.condition_turns, while others are told why they wait */
 	struct avoided avoid[AVOID_MAX];
 	char *refused, *place_why, *settle_rv;
 	char *bound_node; /* the Node that we asked to bind the Pod to, until the watch shows it or the answer was a clear no */
 	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
-	usec_t placing_since, waiting_since, condition_at, condition_turn, reason_asked;
+	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
@@ -84,6 +89,7 @@ struct entry {
 	uint16_t tries, refusals;
 	uint8_t placing; /* enum placing, as last looked up */
 	bool seen, busy, has_exit_code;
+	bool may_tell; /* its turn has come */
 	bool bind_sure; /* of bound_node: the answer was yes */
 };
 
@@ -112,7 +118,9 @@ struct scheduler {
 	struct numbers *numbers;
 	bool leading, told_kill_wait;
 	unsigned submits, conditions; /* under way */
-	usec_t condition_next; /* the last turn that was given to one of them */
+	size_t n_waiting; /* entries with waiting_since: their Pods have not been told why they wait */
+	struct link submit_turns, condition_turns; /* entries that wait until fewer are */
+	usec_t condition_next; /* when the next of them may be told */
 	usec_t reason_asked; /* when a single job was last loaded only for its reason */
 	uint64_t term; /* counts leaderships: an answer of an older one is not believed */
 	usec_t term_since;
@@ -127,6 +135,7 @@ struct scheduler {
 	uint32_t n_slurm_jobs; /* of anyone, as last told */
 	usec_t states_span; /* between two questions for states; grows as long as nothing happens */
 	usec_t states_cost; /* what the last one took */
+	usec_t let_go_at; /* when a job was last told that its Pod is over; 0 = none was */
 	usec_t ring_due; /* the doorbell rang while states were asked for; 0 = it did not */
 	unsigned list_failures, states_failures;
 	usec_t list_cost; /* what the last one took */
@@ -134,6 +143,12 @@ struct scheduler {
 	size_t n_who;
 	uint32_t who_job;
 	bool who_asking, accounting;
+	usec_t list_span; /* between two lists; grows as long as nothing is new */
+	/* Of the last answers, as long as they are all that is known: 0 as soon as anything else taught us, or they were not
+	 * believed in everything. Only then is "the same again" nothing new. */
+	uint64_t list_digest, states_digest;
+	bool list_passed_over; /* something in a list was older than what is known */
+	bool only_pending; /* of our jobs, as last told */
 	char *memo_nodes; /* the last list of nodes that was hashed */
 	uint64_t memo_hash;
 };
@@ -215,6 +230,10 @@ void volumes_forget_given(struct scheduler *s); /* the stores are read anew */
 #define _cleanup_volumes_ _cleanup_(volumes_done)
 
 /* effects.c */
+void effects_no_wait(struct scheduler *s,
+                     struct entry *e); /* its Pod need not be told, or not any more, why it waits */
+void effects_step(struct scheduler *s, usec_t now); /* who waited for others may go on */
+usec_t effects_next(const struct scheduler *s);
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                 const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes);
 /* Writes conditions when they differ. True when something was sent. */

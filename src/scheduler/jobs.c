@@ -14,14 +14,19 @@
 #include "policy/podjob.h"
 
 #define LIST_SPAN (30 * USEC_SEC)  /* between two whole lists, at least; else 200 times what one takes */
-#define LIST_SPAN_MAX (5 * USEC_MINUTE) /* one slow answer must not put the next list off for long */
+#define LIST_SPAN_MAX                                                                                                  \
+	(5 * USEC_MINUTE) /* one slow answer, or many that tell nothing new, must not put the next list off for long */
 #define LIST_SHARE 200
 #define REASONS_SPAN (2 * USEC_SEC) /* the same when many Pods have begun to wait */
 #define REASONS_SHARE 20
-#define STATES_SHARE 50            /* asking for states takes at most this part of the time */
+#define STATES_SHARE 50 /* asking for states takes at most this part of the time */
 #define STATES_REST (2 * USEC_SEC) /* nothing happens: what nobody tells (a job is suspended) is seen within this */
-#define RING_SHARE 10              /* the same when the doorbell rings, which it does for every job that ends */
+#define STATES_REST_PENDING                                                                                            \
+	(10 * USEC_SEC) /* the same when all of ours wait: scripts tell that they start, the doorbell the rest */
+#define RING_SHARE 10 /* the same when the doorbell rings, which it does for every job that ends */
 #define RING_PAUSE_MAX (250 * USEC_MSEC)
+#define RING_PAUSE_KNOWN USEC_SEC /* the same when jobs end because we told them that their Pods are over: no news */
+#define LET_GO_SPAN (3 * USEC_SEC) /* such a job has ended by then */
 #define CONF_SPAN (5 * USEC_MINUTE)
 #define RING_PAUSE (20 * USEC_MSEC)
 #define RETRY_BASE (500 * USEC_MSEC)
@@ -67,6 +72,12 @@ bool jobs_known(const struct scheduler *s, const struct entry *e)
 	return s->listed_at && s->listed_at >= s->term_since && s->listed_at >= e->doubt_since;
 }
 
+/* What is known is not what Slurm's last answers told any more: the same answers again would be news. */
+static void knows_better(struct scheduler *s)
+{
+	s->list_digest = s->states_digest = 0;
+}
+
 void jobs_list_after(struct scheduler *s, usec_t after)
 {
 	s->list_wanted = MAX_OF(s->list_wanted, after);
@@ -89,6 +100,7 @@ void jobs_forget(struct scheduler *s, struct known_job *j)
 	struct entry *e = j->entry;
 
 	log_debug("Pod %s: job %u is not there any more", e->key, j->p.id);
+	knows_better(s);
 	for (uint32_t i = 0; i < e->n_jobs; i++)
 		if (e->jobs[i] == j) {
 			memmove(&e->jobs[i], &e->jobs[i + 1], (e->n_jobs - i - 1) * sizeof(struct known_job *));
@@ -109,6 +121,7 @@ static struct known_job *job_make(struct scheduler *s, struct entry *e, uint32_t
 	struct known_job *j = NEW(struct known_job);
 	uint32_t at = e->n_jobs;
 
+	knows_better(s);
 	j->p.id = id;
 	j->p.hook_restarts = -1;
 	j->entry = e;
@@ -204,6 +217,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	if (j && j->known_at > asked) { /* what we know may be newer; and if it is not, it is asked for once more */
 		if (job->state != j->p.state || job->flags != j->p.flags || job->restarts != j->p.restarts)
 			jobs_load_one(s, job->id);
+		s->list_passed_over = true;
 		return j;
 	}
 	if (!job_is_ours(s, job, &id)) {
@@ -248,8 +262,10 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 		e->ending_at = now_of(s);
 	if (j->p.state == JOB_PREEMPTED && was.state != JOB_PREEMPTED)
 		jobs_list_after(s, now_of(s)); /* who took its place? */
-	if (changed)
+	if (changed) {
+		knows_better(s);
 		entry_dirty(s, e, 0);
+	}
 	return j;
 }
 
@@ -350,6 +366,43 @@ static void find_preemptors(struct scheduler *s, const struct slurm_result *r)
 	}
 }
 
+static void list_next(struct scheduler *s, usec_t asked, bool news)
+{
+	usec_t now = now_of(s), span = news ? LIST_SPAN : MIN_OF(2 * s->list_span, LIST_SPAN_MAX);
+
+	s->list_span = span;
+	s->list_failures = 0;
+	s->list_cost = now - asked;
+	s->listed_at = asked;
+	s->list_due = usec_add(now, MIN_OF(MAX_OF(span, LIST_SHARE * s->list_cost), LIST_SPAN_MAX));
+	if (s->list_wanted > asked)
+		s->list_due = s->list_wanted;
+	else
+		s->list_wanted = 0;
+	for (size_t i = 0; i < s->by_uid.n_entries; i++)
+		if (s->by_uid.entries[i].key) {
+			struct entry *e = s->by_uid.entries[i].value;
+
+			if (e->doubt_since && e->doubt_since <= asked)
+				entry_dirty(s, e, 0);
+		}
+	wake(s);
+}
+
+/* All is still as the last list told it, and that is all we know. */
+static void list_unchanged(struct scheduler *s, const struct slurm_result *r)
+{
+	struct known_job *j;
+	size_t i = 0;
+
+	while ((j = map_next(&s->by_job, &i)))
+		if (j->known_at <= r->asked) {
+			j->known_at = now_of(s);
+			j->listed = r->asked;
+		}
+	list_next(s, r->asked, false);
+}
+
 static void jobs_listed(void *arg, struct slurm_result *r)
 {
 	_cleanup_free_ struct load *l = arg;
@@ -363,6 +416,10 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 		loads_listed(s, r);
 		return;
 	}
+	if (r->outcome == SLURM_UNCHANGED) {
+		list_unchanged(s, r);
+		return;
+	}
 	if (r->outcome != SLURM_OK) {
 		loads_listed(s, r);
 		s->list_due = usec_add(now, backoff_span(&s->rng, s->list_failures++, RETRY_BASE, RETRY_MAX));
@@ -370,9 +427,8 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 		wake(s);
 		return;
 	}
-	s->list_failures = 0;
-	s->list_cost = now - r->asked;
 	s->n_slurm_jobs = r->n;
+	s->list_passed_over = false;
 	for (uint32_t n = 0; n < r->n; n++) {
 		j = jobs_learn(s, &r->jobs[n], r->asked);
 		if (j)
@@ -390,21 +446,9 @@ static void jobs_listed(void *arg, struct slurm_result *r)
 	find_preemptors(s, r);
 	if (!s->listed_at)
 		log_info("Slurm has %u jobs, %zu of them stand for Pods", r->n, map_count(&s->by_job));
-	s->listed_at = r->asked;
-	s->list_due = usec_add(now, MIN_OF(MAX_OF(LIST_SPAN, LIST_SHARE * (now - r->asked)), LIST_SPAN_MAX));
-	if (s->list_wanted > r->asked)
-		s->list_due = s->list_wanted;
-	else
-		s->list_wanted = 0;
-	for (i = 0; i < s->by_uid.n_entries; i++)
-		if (s->by_uid.entries[i].key) {
-			struct entry *e = s->by_uid.entries[i].value;
-
-			if (e->doubt_since && e->doubt_since <= r->asked)
-				entry_dirty(s, e, 0);
-		}
+	s->list_digest = s->list_passed_over ? 0 : r->digest;
+	list_next(s, r->asked, true);
 	loads_listed(s, r);
-	wake(s);
 }
 
 /* ---- states of all ---- */
@@ -427,6 +471,7 @@ static bool ends_quietly(const struct scheduler *s, const struct known_job *j, c
 
 static void learn_end(struct scheduler *s, struct known_job *j, const struct job_brief *b)
 {
+	knows_better(s);
 	j->p.state = b->state;
 	j->p.flags = b->flags;
 	j->known_at = now_of(s);
@@ -435,35 +480,28 @@ static void learn_end(struct scheduler *s, struct known_job *j, const struct job
 	entry_dirty(s, j->entry, 0);
 }
 
-static void states_told(void *arg, struct slurm_result *r)
+/* Whether any of ours has changed. */
+static bool states_learn(struct scheduler *s, struct slurm_result *r)
 {
-	_cleanup_free_ struct load *l = arg;
-	struct scheduler *s = l->s;
-	usec_t now = now_of(s), cost = now - r->asked;
+	bool changed = false, passed_over = false;
 	struct known_job *j;
-	bool changed = false;
 	size_t i = 0;
 
-	s->asking_states = false;
-	if (l->term != s->term)
-		return;
-	if (r->outcome != SLURM_OK) {
-		s->states_due = usec_add(now, backoff_span(&s->rng, s->states_failures++, RETRY_BASE, RETRY_MAX));
-		wake(s);
-		return;
-	}
-	s->states_failures = 0;
 	s->n_slurm_jobs = r->n;
-	s->states_cost = cost;
+	s->only_pending = true;
 	qsort(r->states, r->n, sizeof(*r->states), by_id);
 	while ((j = map_next(&s->by_job, &i))) {
 		const struct job_brief *b =
 		        bsearch(&(struct job_brief) { .id = j->p.id }, r->states, r->n, sizeof(*b), by_id);
 		struct entry *e = j->entry;
 
-		if (j->known_at > r->asked)
+		s->only_pending &= j->p.state == JOB_PENDING;
+		if (j->known_at > r->asked) {
+			passed_over = true;
 			continue;
+		}
 		if (!b) {
+			passed_over = true;
 			jobs_forget(s, j);
 			entry_dirty(s, e, 0);
 		} else if (b->state != j->p.state || b->flags != j->p.flags) {
@@ -474,9 +512,31 @@ static void states_told(void *arg, struct slurm_result *r)
 				jobs_load_one(s, j->p.id);
 		}
 	}
-	s->states_span =
-	        changed ? s->o.poll_min
-	                : MAX_OF(MIN_OF(2 * MAX_OF(s->states_span, s->o.poll_min), STATES_REST), s->o.poll_min);
+	s->states_digest = changed || passed_over ? 0 : r->digest;
+	return changed;
+}
+
+static void states_told(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+	usec_t now = now_of(s), cost = now - r->asked, rest;
+	bool changed;
+
+	s->asking_states = false;
+	if (l->term != s->term)
+		return;
+	if (r->outcome != SLURM_OK && r->outcome != SLURM_UNCHANGED) {
+		s->states_due = usec_add(now, backoff_span(&s->rng, s->states_failures++, RETRY_BASE, RETRY_MAX));
+		wake(s);
+		return;
+	}
+	s->states_failures = 0;
+	s->states_cost = cost;
+	changed = r->outcome == SLURM_OK && states_learn(s, r);
+	rest = s->only_pending && s->o.bell_port ? STATES_REST_PENDING : STATES_REST;
+	s->states_span = changed ? s->o.poll_min
+	                         : MAX_OF(MIN_OF(2 * MAX_OF(s->states_span, s->o.poll_min), rest), s->o.poll_min);
 	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->states_span, STATES_SHARE * cost), s->o.poll_max));
 	if (s->ring_due) /* it rang meanwhile, and may have done so after Slurm answered */
 		s->states_due = MIN_OF(s->states_due, s->ring_due);
@@ -488,9 +548,11 @@ static void states_told(void *arg, struct slurm_result *r)
 void jobs_ring(void *arg)
 {
 	struct scheduler *s = arg;
+	usec_t now = now_of(s), pause = MIN_OF(MAX_OF(RING_PAUSE, RING_SHARE * s->states_cost), RING_PAUSE_MAX), due;
 
-	usec_t due = usec_add(now_of(s), MIN_OF(MAX_OF(RING_PAUSE, RING_SHARE * s->states_cost), RING_PAUSE_MAX));
-
+	if (s->let_go_at && now < usec_add(s->let_go_at, LET_GO_SPAN))
+		pause = RING_PAUSE_KNOWN;
+	due = usec_add(now, pause);
 	if (s->asking_states)
 		s->ring_due = s->ring_due ? MIN_OF(s->ring_due, due) : due;
 	else
@@ -538,29 +600,37 @@ static void conf_told(void *arg, struct slurm_result *r)
 
 /* ---- when to ask ---- */
 
-static void ask(struct scheduler *s, enum slurm_verb verb, slurm_done done)
+static void ask(struct scheduler *s, const struct slurm_request *request, slurm_done done)
 {
 	struct load *l = NEW(struct load);
 
 	*l = (struct load) { s, 0, s->term };
-	s->o.slurm->ops->call(s->o.slurm, &(struct slurm_request) { .verb = verb }, done, l);
+	s->o.slurm->ops->call(s->o.slurm, request, done, l);
+}
+
+static void ask_list(struct scheduler *s)
+{
+	s->listing = true;
+	if (loads_want_list(s)) {
+		loads_list_began(s);
+		s->list_digest = 0; /* they want to be told */
+	}
+	ask(s, &(struct slurm_request) { .verb = SLURM_LOAD_JOBS, .lean = true, .digest = s->list_digest },
+	    jobs_listed);
 }
 
 void jobs_step(struct scheduler *s, usec_t now)
 {
 	if (!s->asking_conf && now >= s->conf_due) {
 		s->asking_conf = true;
-		ask(s, SLURM_LOAD_CONF, conf_told);
+		ask(s, &(struct slurm_request) { .verb = SLURM_LOAD_CONF }, conf_told);
 	}
-	if (!s->listing && (now >= s->list_due || loads_want_list(s))) {
-		s->listing = true;
-		if (loads_want_list(s))
-			loads_list_began(s);
-		ask(s, SLURM_LOAD_JOBS, jobs_listed);
-	}
+	if (!s->listing && (now >= s->list_due || loads_want_list(s)))
+		ask_list(s);
 	if (!s->asking_states && now >= s->states_due && s->listed_at && map_count(&s->by_job)) {
 		s->asking_states = true;
-		ask(s, SLURM_LOAD_JOB_STATES, states_told);
+		ask(s, &(struct slurm_request) { .verb = SLURM_LOAD_JOB_STATES, .digest = s->states_digest },
+		    states_told);
 	}
 }
 

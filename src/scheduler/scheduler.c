@@ -45,6 +45,8 @@ struct entry *entry_make(struct scheduler *s, const char *uid, const char *ns, c
 	str_copy(e->uid, sizeof(e->uid), uid);
 	e->key = str_printf("%s/%s", ns, name);
 	link_init(&e->asks);
+	link_init(&e->submit_turn);
+	link_init(&e->condition_turn);
 	map_put(&s->by_uid, e->uid, e);
 	return e;
 }
@@ -55,6 +57,8 @@ static void entry_free(struct scheduler *s, struct entry *e)
 		jobs_forget(s, e->jobs[e->n_jobs - 1]);
 	hooks_close(s, e, 503, "{\"error\":\"the scheduler ends: ask again\"}");
 	map_remove(&s->by_uid, e->uid);
+	link_remove(&e->submit_turn);
+	effects_no_wait(s, e);
 	for (size_t i = 0; i < AVOID_MAX; i++)
 		free(e->avoid[i].node);
 	free(e->jobs);
@@ -324,6 +328,7 @@ usec_t scheduler_step(struct scheduler *s)
 	jobs_step(s, now);
 	places_step(s, now);
 	who_step(s, now);
+	effects_step(s, now);
 	if (store_synced(s->pods) && store_synced(s->nodes) && s->listed_at) {
 		while (n++ < ENTRIES_PER_STEP && (uid = dirty_take(&s->dirty, now))) {
 			struct entry *e = entry_get(s, uid);
@@ -338,6 +343,7 @@ usec_t scheduler_step(struct scheduler *s)
 	}
 	loads_step(s);
 	next = MIN_OF(next, MIN_OF(jobs_next(s), who_next(s)));
+	next = MIN_OF(next, effects_next(s));
 	return MIN_OF(next, places_next(s));
 }
 
@@ -352,6 +358,7 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	s->term++;
 	s->term_since = now_of(s);
 	s->listed_at = 0;
+	s->list_digest = s->states_digest = 0;
 	s->list_due = s->states_due = s->conf_due = 0;
 	s->list_wanted = s->term_since;
 	loads_give_up(s);
@@ -406,6 +413,8 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->by_job = MAP_INIT;
 	s->given = MAP_INIT;
 	s->dirty = DIRTY_INIT;
+	link_init(&s->submit_turns);
+	link_init(&s->condition_turns);
 	link_init(&s->wants);
 	link_init(&s->list_wants);
 	link_init(&s->who);

@@ -42,6 +42,7 @@ struct slot {
 	struct call *call;   /* what it is at; NULL: idle */
 	unsigned failures;   /* ends in a row */
 	usec_t not_before;   /* when another may be started */
+	usec_t idle_since;   /* when its child answered last */
 };
 
 struct pool {
@@ -236,6 +237,9 @@ static void got_answer(void *arg, uint32_t number, const void *body, size_t len)
 		return;
 	}
 	s->failures = 0;
+	s->idle_since = loop_now(p->loop);
+	if (r.outcome == SLURM_OK && (c->verb == SLURM_LOAD_JOBS || c->verb == SLURM_LOAD_JOB_STATES))
+		r.digest = wire_digest(body, len);
 	add_words(&r, s->child);
 	if (r.outcome == SLURM_RETRY && words_is_transport(r.code)) {
 		if (c->done)
@@ -269,6 +273,8 @@ static void worker_ended(void *arg, const char *why, bool recycled)
 		missed(p, c, why);
 		finish_without(p, c, SLURM_RETRY, why);
 		worker_failed(s);
+	} else if (recycled) {
+		child_free(TAKE_PTR(s->child));
 	} else
 		worker_failed(s);
 	kick(p);
@@ -369,6 +375,22 @@ static void start(struct pool *p, struct slot *s, struct call *c, usec_t now)
 
 /* ---- time */
 
+/* Each costs megabytes. The first stays, and is always asked first. */
+static bool may_go(const struct pool *p, const struct slot *s)
+{
+	return s != &p->slots[0] && s->child && !s->call;
+}
+
+static void retire_idle(struct pool *p, usec_t now)
+{
+	for (int i = 0; i < p->o.workers; i++) {
+		struct slot *s = &p->slots[i];
+
+		if (may_go(p, s) && usec_add(s->idle_since, p->o.idle_span) <= now)
+			child_free(TAKE_PTR(s->child));
+	}
+}
+
 static void too_late(struct pool *p, struct slot *s)
 {
 	struct call *c = TAKE_PTR(s->call);
@@ -466,6 +488,8 @@ static void arm(struct pool *p)
 
 		if (s->call)
 			next = MIN_OF(next, s->call->deadline);
+		if (may_go(p, s))
+			next = MIN_OF(next, usec_add(s->idle_since, p->o.idle_span));
 		if (s->call && slurm_verb_changes(s->call->verb) && p->o.gate)
 			next = MIN_OF(next, p->o.gate->until);
 		if (!s->call && !s->child && p->n_waiting && s->not_before > now)
@@ -500,6 +524,7 @@ static void dispatch(void *arg)
 	p->again = false;
 	answer_refused(p);
 	expire(p, now);
+	retire_idle(p, now);
 	if (!p->probing && p->health.next_probe <= now)
 		add_probe(p);
 	if (p->health.state == HEALTH_AWAY)
@@ -557,8 +582,10 @@ struct pool_counts pool_counts(const struct pool *p)
 	struct pool_counts n = p->counts;
 
 	n.waiting = p->n_waiting;
-	for (int i = 0; i < p->o.workers; i++)
+	for (int i = 0; i < p->o.workers; i++) {
 		n.running += p->slots[i].call != NULL;
+		n.workers += p->slots[i].child != NULL;
+	}
 	return n;
 }
 
@@ -602,6 +629,7 @@ struct pool *pool_new(struct loop *loop, const struct pool_options *o)
 	p->o.timeout = or_default(o->timeout, 15 * USEC_SEC);
 	p->o.probe_timeout = or_default(o->probe_timeout, 5 * USEC_SEC);
 	p->o.idle_probe = or_default(o->idle_probe, 10 * USEC_SEC);
+	p->o.idle_span = or_default(o->idle_span, 10 * USEC_SEC);
 	p->o.probe_pause_max = or_default(o->probe_pause_max, 5 * USEC_SEC);
 	p->argv = copy_argv(o->argv);
 	env = copy_argv(o->env ? o->env : no_env);

@@ -34,6 +34,7 @@ struct pool_options {
 	usec_t timeout;            /* of a request that names none; 0 = 15 s */
 	usec_t probe_timeout;      /* of a ping; 0 = 5 s */
 	usec_t idle_probe;         /* ping when nothing has been heard for so long; 0 = 10 s */
+	usec_t idle_span;          /* a worker that was not needed for so long goes, but for one; 0 = 10 s */
 	usec_t probe_pause_max;    /* the longest pause between pings while Slurm is away; 0 = 5 s */
 };
 
@@ -51,6 +52,7 @@ bool pool_ready(const struct pool *p, struct err *ret_why);
 struct pool_counts {
 	uint64_t answered, failed; /* requests; failed are those without an answer of Slurm's */
 	uint64_t started; /* workers, ever */
+	size_t workers; /* of them now */
 	size_t waiting, running;
 };
 struct pool_counts pool_counts(const struct pool *p);

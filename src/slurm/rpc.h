@@ -15,8 +15,9 @@
 /* Reads the configuration and loads libslurm's plugins; once. Ends the process when it is broken. */
 void rpc_init(const char *conf);
 
-/* Carries out the request and appends its answer as one frame. */
-void rpc_run(const struct slurm_request *rq, struct buf *out);
+/* Carries out the request and appends its answer as one frame. Gives the size of what Slurm told, also when the answer is only
+ * that it is the same as before. */
+size_t rpc_run(const struct slurm_request *rq, struct buf *out);
 
 /* What an error number of Slurm's means for a caller: RETRY, REFUSED or GONE. `verb` matters where the same number is
  * about the thing itself in one verb and about an argument in another. */
@@ -30,7 +31,7 @@ struct scratch {
 	size_t n, size;
 };
 void *scratch_alloc(struct scratch *s, size_t n, size_t size); /* zeroed */
-char *scratch_str(struct scratch *s, char *text);              /* takes a malloc'd text over */
+char *scratch_str(struct scratch *s, char *text); /* takes a malloc'd text over */
 void scratch_done(struct scratch *s);
 
 /* The number behind a libslurm function's return value: 0, the value itself, or errno. Set errno to 0 before the call.

@@ -214,11 +214,40 @@ static void fill_job(struct scratch *s, struct names *names, const slurm_job_inf
 		fill_on_nodes(s, from, j);
 }
 
+/* Whose it is, how it stands and why: all that tells when it changes, and nothing that changes by itself while a job waits. */
+static void fill_lean(struct names *names, const slurm_job_info_t *from, struct job *j)
+{
+	int state = state_of(from->job_state);
+
+	*j = (struct job) {
+		.id = compat_job_id(from),
+		.state = state,
+		.flags = flags_of(from->job_state),
+		.uid = from->user_id,
+		.priority = from->priority,
+		.restarts = from->restart_cnt,
+		.prolog_failed = from->exit_code == ESLURMD_PROLOG_FAILED,
+		.submitted = from->submit_time * USEC_SEC,
+		.started = state == JOB_PENDING ? 0 : from->start_time * USEC_SEC, /* a guess, until then */
+		.ended = state == JOB_PENDING ? 0 : from->end_time * USEC_SEC,
+		.name = from->name,
+		.user = str_empty(from->user_name) ? user_name(names, from->user_id) : from->user_name,
+		.partition = from->partition,
+		.qos = from->qos,
+		.reason = slurm_job_state_reason_string(from->state_reason),
+		.reason_detail = from->state_desc,
+		.extra = from->extra,
+		.admin_comment = from->admin_comment,
+		.nodes = from->nodes,
+		.excluded = from->exc_nodes,
+	};
+}
+
 static void answer_jobs(const struct slurm_request *rq, const job_info_msg_t *m, struct buf *out)
 {
 	struct scratch scratch = { 0 };
 	struct names names = { .scratch = &scratch };
-	struct slurm_result r = { .outcome = SLURM_OK, .as_of = m->last_update * USEC_SEC };
+	struct slurm_result r = { .outcome = SLURM_OK, .as_of = rq->lean ? 0 : m->last_update * USEC_SEC };
 	bool one = rq->verb == SLURM_LOAD_JOB;
 
 	r.jobs = scratch_alloc(&scratch, m->record_count, sizeof(struct job));
@@ -226,7 +255,10 @@ static void answer_jobs(const struct slurm_request *rq, const job_info_msg_t *m,
 		/* asked for an array's first job, Slurm tells of all */
 		if (one && compat_job_id(&m->job_array[i]) != rq->job_id)
 			continue;
-		fill_job(&scratch, &names, &m->job_array[i], rq->detail, &r.jobs[r.n++]);
+		if (rq->lean)
+			fill_lean(&names, &m->job_array[i], &r.jobs[r.n++]);
+		else
+			fill_job(&scratch, &names, &m->job_array[i], rq->detail, &r.jobs[r.n++]);
 	}
 	if (one && r.n == 0)
 		rpc_fail(rq, ESLURM_INVALID_JOB_ID, out);

@@ -200,6 +200,7 @@ const struct shape shape_node_change = SHAPE(node_change, node_change_fields);
 static const struct field request_fields[] = {
 	F(slurm_request, job_id), F(slurm_request, node),      F(slurm_request, text),   F(slurm_request, since),
 	F(slurm_request, detail), F(slurm_request, whole_job), F(slurm_request, signal), F(slurm_request, timeout),
+	F(slurm_request, digest), F(slurm_request, lean),
 };
 const struct shape shape_request = SHAPE(slurm_request, request_fields);
 

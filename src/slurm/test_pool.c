@@ -139,9 +139,14 @@ static void misbehave(const struct slurm_request *rq, const char *control)
 	} else if (str_eq(how, "answer-and-exit")) {
 		fake_answer(SLURM_OK, 0, "last", NULL, 0);
 		_exit(0);
+	} else if (str_eq(how, "answer-and-leave")) {
+		fake_answer(SLURM_OK, 0, "much", NULL, 0);
+		_exit(WORKER_RECYCLE);
 	} else if (str_eq(how, "refuse")) {
 		fprintf(stderr, "sunk: error: Node already exists in the node table (d1)\n");
 		fake_answer(SLURM_REFUSED, 2175, "create node: Node already exists", NULL, 0);
+	} else if (str_eq(how, "other")) {
+		fake_answer(SLURM_OK, 0, "another", NULL, 0);
 	} else if (str_eq(how, "large")) {
 		large_answer();
 	} else if (str_eq(how, "noisy")) {
@@ -194,6 +199,7 @@ struct got {
 	bool maybe_done;
 	uint32_t n_elements;
 	usec_t asked;
+	uint64_t digest;
 	char message[512];
 };
 
@@ -206,6 +212,7 @@ static void done(void *arg, struct slurm_result *r)
 	g->maybe_done = r->maybe_done;
 	g->n_elements = r->n;
 	g->asked = r->asked;
+	g->digest = r->digest;
 	str_copy(g->message, sizeof(g->message), r->message);
 }
 
@@ -840,6 +847,59 @@ static void test_workers_that_end_are_started_again_with_pauses(void **state)
 	bench_free(b);
 }
 
+static void test_workers_that_nobody_needs_go_but_for_one(void **state)
+{
+	struct pool_options o = { .workers = 3, .idle_span = 50 * USEC_MSEC };
+	struct bench *b = bench_new("ok", &o);
+	struct got g = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) /* at once */
+		ask(b, "noisy", 0, &g);
+	WAIT_FOR(b, g.n == 3);
+	WAIT_FOR(b, pool_counts(b->pool).workers == 1);
+	for (int i = 0; i < 2; i++)
+		ask(b, "fine", 0, &g);
+	WAIT_FOR(b, g.n == 5);
+	assert_int_equal(g.outcome, SLURM_OK);
+	assert_int_equal(pool_counts(b->pool).failed, 0);
+	bench_free(b);
+}
+
+static void test_a_worker_that_leaves_after_its_answer_is_no_failure(void **state)
+{
+	struct pool_options o = { .workers = 2 };
+	struct bench *b = bench_new("ok", &o);
+	struct got g = { 0 };
+
+	(void)state;
+	for (int i = 1; i <= 20; i++) { /* with the pauses after failures this would take more than a minute */
+		ask(b, "answer-and-leave", 0, &g);
+		WAIT_FOR(b, g.n == i);
+		assert_int_equal(g.outcome, SLURM_OK);
+	}
+	assert_int_equal(pool_counts(b->pool).failed, 0);
+	bench_free(b);
+}
+
+static void test_only_the_same_answer_has_the_same_digest(void **state)
+{
+	struct bench *b = bench_new("ok", NULL);
+	struct slurm_request list = { .verb = SLURM_LOAD_JOBS }, states = { .verb = SLURM_LOAD_JOB_STATES };
+	struct got g[3] = { 0 };
+
+	(void)state;
+	pool_call(b->pool, &list, done, &g[0]);
+	pool_call(b->pool, &states, done, &g[1]);
+	list.node = "other";
+	pool_call(b->pool, &list, done, &g[2]);
+	WAIT_FOR(b, g[0].n && g[1].n && g[2].n);
+	assert_int_not_equal(g[0].digest, 0);
+	assert_int_equal(g[0].digest, g[1].digest);
+	assert_int_not_equal(g[0].digest, g[2].digest);
+	bench_free(b);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -869,6 +929,9 @@ int main(int argc, char **argv)
 		TEST(a_worker_that_cannot_be_started_is_an_answer_too),
 		TEST(asking_again_from_within_an_answer_does_not_starve_the_loop),
 		TEST(workers_that_end_are_started_again_with_pauses),
+		TEST(workers_that_nobody_needs_go_but_for_one),
+		TEST(a_worker_that_leaves_after_its_answer_is_no_failure),
+		TEST(only_the_same_answer_has_the_same_digest),
 	};
 
 	if (argc > 1 && str_eq(argv[1], "fake-worker"))

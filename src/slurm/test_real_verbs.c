@@ -837,6 +837,49 @@ static void test_jobs_since_are_unchanged(void **state)
 	free(later.block);
 }
 
+static void test_the_same_jobs_again_are_told_in_one_word(void **state)
+{
+	const struct job_spec spec = { .name = "digest", .script = "#!/bin/sh\n", .hold = true, .memory_mb = 10 };
+	struct slurm_result list = real_ok(&real, ASK(.verb = SLURM_LOAD_JOBS, .lean = true));
+	struct slurm_result states = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB_STATES));
+	struct slurm_result r, more;
+	uint32_t id;
+
+	(void)state;
+	r = real_call(&real, ASK(.verb = SLURM_LOAD_JOBS, .lean = true, .digest = list.digest));
+	assert_int_equal(r.outcome, SLURM_UNCHANGED);
+	assert_int_equal(r.n, 0);
+	free(r.block);
+	r = real_call(&real, ASK(.verb = SLURM_LOAD_JOB_STATES, .digest = states.digest));
+	assert_int_equal(r.outcome, SLURM_UNCHANGED);
+	free(r.block);
+	r = real_ok(&real, ASK(.verb = SLURM_SUBMIT, .spec = &spec));
+	id = r.job_id;
+	free(r.block);
+	r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB_STATES, .digest = states.digest));
+	assert_int_equal(r.n, states.n + 1);
+	free(r.block);
+	r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOBS, .lean = true, .digest = list.digest));
+	more = real_ok(&real, ASK(.verb = SLURM_LOAD_JOBS));
+	assert_int_equal(r.n, more.n);
+	for (uint32_t i = 0; i < r.n; i++) { /* all that the lean list has is as in the other */
+		const struct job *a = &r.jobs[i], *b = &more.jobs[i];
+
+		assert_true(a->id == b->id && a->state == b->state && a->flags == b->flags && a->uid == b->uid);
+		assert_true(a->restarts == b->restarts && a->submitted == b->submitted);
+		assert_true(str_eq(a->name, b->name) && str_eq(a->user, b->user) && str_eq(a->reason, b->reason));
+		assert_true(str_eq(a->partition, b->partition) && str_eq(a->extra, b->extra));
+		assert_true(str_eq(a->nodes, b->nodes) && str_eq(a->excluded, b->excluded));
+		assert_true(str_eq(a->admin_comment, b->admin_comment) && str_eq(a->qos, b->qos));
+		assert_true(a->prolog_failed == b->prolog_failed);
+	}
+	free(r.block);
+	free(more.block);
+	free(list.block);
+	free(states.block);
+	real_cancel(&real, id);
+}
+
 /* ---- many at once */
 
 struct crowd {
@@ -1017,6 +1060,7 @@ int main(int argc, char **argv)
 		TEST(array_records),
 		TEST(what_a_job_has_on_each_node_is_exact),
 		TEST(jobs_since_are_unchanged),
+		TEST(the_same_jobs_again_are_told_in_one_word),
 		TEST(two_hundred_submits_at_once),
 		TEST(the_doorbell_rings_when_a_job_ends),
 		TEST(the_poll_sees_a_job_come_start_and_end),

@@ -349,8 +349,24 @@ static void test_counts_beyond_the_bytes_are_refused(void **state)
 	assert_non_null(strstr(err.text, "more elements than bytes"));
 }
 
-TEST_MAIN(TEST(a_submit_comes_through_whole), TEST(changes_and_the_rest_of_a_request_come_through),
-          TEST(jobs_come_through_in_one_block), TEST(every_other_answer_comes_through),
-          TEST(what_is_too_large_is_refused_and_leaves_the_buffer_as_it_was), TEST(a_header_is_checked),
-          TEST(damage_never_leads_outside), TEST(a_text_with_a_zero_byte_is_refused),
+static void test_a_digest_is_of_every_byte(void **state)
+{
+	char body[19] = "what a worker tells";
+	uint64_t whole = wire_digest(body, sizeof(body));
+
+	(void)state;
+	assert_int_equal(whole, wire_digest(body, sizeof(body)));
+	assert_int_not_equal(whole, wire_digest(body, sizeof(body) - 1));
+	for (size_t i = 0; i < sizeof(body); i++) {
+		body[i] ^= 1;
+		assert_int_not_equal(whole, wire_digest(body, sizeof(body)));
+		body[i] ^= 1;
+	}
+	assert_int_not_equal(wire_digest("", 0), 0);
+}
+
+TEST_MAIN(TEST(a_digest_is_of_every_byte), TEST(a_submit_comes_through_whole),
+          TEST(changes_and_the_rest_of_a_request_come_through), TEST(jobs_come_through_in_one_block),
+          TEST(every_other_answer_comes_through), TEST(what_is_too_large_is_refused_and_leaves_the_buffer_as_it_was),
+          TEST(a_header_is_checked), TEST(damage_never_leads_outside), TEST(a_text_with_a_zero_byte_is_refused),
           TEST(counts_beyond_the_bytes_are_refused))

@@ -21,9 +21,12 @@
 #define WIRE_ANSWER_MAX ((size_t)256 << 20)
 
 /* Append one frame. -EMSGSIZE with a sentence when it would be larger than its maximum or than the buffer's; the buffer
- * is then as before. A result's `asked` and `block` do not travel. */
+ * is then as before. A result's `asked`, `digest` and `block` do not travel. */
 int wire_add_request(struct buf *out, const struct slurm_request *rq, struct err *err);
 int wire_add_result(struct buf *out, const struct slurm_result *r, struct err *err);
+
+/* The same for the same answer; never 0. Of the body of a frame. */
+uint64_t wire_digest(const void *body, size_t len);
 
 /* A frame's number, 0 at first. An answer carries that of its request, so that it is never taken for another's. */
 void wire_set_number(char *frame, uint32_t number);

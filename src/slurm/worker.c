@@ -17,6 +17,8 @@
 #include "slurm/rpc.h"
 #include "slurm/wire.h"
 
+#define TOLD_MUCH ((size_t)2 << 20) /* libslurm took several times as much for it, and much of that never goes back */
+
 struct conf_id {
 	dev_t dev;
 	ino_t ino;
@@ -29,7 +31,8 @@ struct worker {
 	const char *conf;
 	bool started; /* libslurm has read the configuration */
 	struct conf_id read;
-	size_t answered; /* bytes of the last answer */
+	size_t told; /* bytes of what Slurm told last */
+	bool was_lean; /* … and it was asked to be lean */
 };
 
 static int read_all(int fd, void *to, size_t n)
@@ -106,7 +109,8 @@ static void serve(struct worker *w, const struct slurm_request *rq, struct buf *
 		rpc_init(w->conf);
 		w->started = true;
 	}
-	rpc_run(rq, out);
+	w->was_lean = rq->lean;
+	w->told = rpc_run(rq, out);
 }
 
 /* One request and its answer. */
@@ -136,7 +140,6 @@ static int turn(struct worker *w)
 		goto nonsense;
 	serve(w, rq, &answer);
 	wire_set_number(answer.data, number);
-	w->answered = answer.len;
 	return write_all(w->fd, answer.data, answer.len);
 
 nonsense:
@@ -156,7 +159,10 @@ int slurm_worker_main(int fd)
 	heap_set_up();
 	do {
 		r = turn(&w);
-		heap_give_back(w.answered); /* and as much again was libslurm's */
+		if (w.was_lean &&
+		    w.told >= TOLD_MUCH) /* who wants it lean asks rarely; another is there within milliseconds */
+			_exit(WORKER_RECYCLE);
+		heap_give_back(w.told); /* and as much again was libslurm's */
 	} while (r == 0);
 	/* not exit(): nothing of libslurm's is worth cleaning up, and its threads may be in the way */
 	_exit(r == -EPIPE ? 0 : 1);

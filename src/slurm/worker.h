@@ -8,8 +8,8 @@
 
 #define WORKER_CONF_DEFAULT "/etc/slurm/slurm.conf" /* without SLURM_CONF in the environment */
 
-/* Ends so when slurm.conf has changed since libslurm read it. The request it was given has surely not been carried out.
- */
+/* Ends so when slurm.conf has changed since libslurm read it, or after it told much, to give the memory back. A request that it was
+ * given and did not answer has surely not been carried out. */
 #define WORKER_RECYCLE 75
 
 /* Never returns before the end; the value is for exit(). */

@@ -305,6 +305,46 @@ static void do_cancel(struct world *w, struct rpc *c, struct sjob *j)
 	job_terminate(w, j, JOB_CANCELLED, BY_SCHEDULER);
 }
 
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	return (h ^ v) * 0x100000001b3u;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+	for (; text && *text; text++)
+		h = mix(h, (unsigned char)*text);
+	return mix(h, text ? 256 : 257);
+}
+
+/* The same answer again is told in one word, when that is what was asked for. */
+static void same_again(struct rpc *c)
+{
+	uint64_t h = 1;
+
+	for (uint32_t i = 0; c->r.states && i < c->r.n; i++)
+		h = mix(mix(mix(h, c->r.states[i].id), (uint64_t)c->r.states[i].state), c->r.states[i].flags);
+	for (uint32_t i = 0; c->r.jobs && i < c->r.n; i++) {
+		const struct job *j = &c->r.jobs[i];
+		const char *const texts[] = { j->name,          j->reason, j->reason_detail, j->extra,
+			                      j->admin_comment, j->nodes,  j->excluded,      j->partition };
+
+		h = mix(mix(mix(mix(h, j->id), (uint64_t)j->state), j->flags), j->restarts);
+		h = mix(mix(h, (uint64_t)j->submitted), j->prolog_failed);
+		for (size_t k = 0; k < ARRAY_LEN(texts); k++)
+			h = mix_text(h, texts[k]);
+	}
+	c->r.digest = h ? h : 1;
+	if (c->ask.digest != c->r.digest)
+		return;
+	free(c->r.block);
+	c->r.block = NULL;
+	c->r.jobs = NULL;
+	c->r.states = NULL;
+	c->r.n = 0;
+	outcome(c, SLURM_UNCHANGED, "");
+}
+
 static void serve(struct world *w, struct rpc *c)
 {
 	struct sjob *j = c->ask.job_id ? job_by_id(w, c->ask.job_id) : NULL;
@@ -316,8 +356,14 @@ static void serve(struct world *w, struct rpc *c)
 	case SLURM_LOAD_CONF: answer_conf(w, c); return;
 	case SLURM_LOAD_PARTITIONS:
 	case SLURM_LOAD_STATS: return; /* for metrics only: none, and no numbers */
-	case SLURM_LOAD_JOB_STATES: answer_states(w, c); return;
-	case SLURM_LOAD_JOBS: answer_jobs(w, c, NULL); return;
+	case SLURM_LOAD_JOB_STATES:
+		answer_states(w, c);
+		same_again(c);
+		return;
+	case SLURM_LOAD_JOBS:
+		answer_jobs(w, c, NULL);
+		same_again(c);
+		return;
 	case SLURM_LOAD_NODES:
 		if (c->ask.since && c->ask.since == c->r.as_of)
 			outcome(c, SLURM_UNCHANGED, "");
