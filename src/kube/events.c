@@ -39,8 +39,10 @@ struct entry {
 	const char *note;
 	uint64_t id; /* its slot in the low bits */
 	char slot[SLOT_TEXT_MAX]; /* its slot as the key of the dirty set */
-	char name[NAME_MAX_BYTES + 1]; /* of the Event object */
-	char *api_version, *kind, *ns, *about, *uid, *type, *reason, *action;
+	uint64_t number; /* makes the name of the Event object its own */
+	const char *type;
+	const char *api_version, *kind, *ns, *about, *uid, *reason, *action; /* in `texts` */
+	char *texts;
 	usec_t first, last; /* wall, when told */
 	usec_t told; /* monotonic, when last told */
 	int64_t count; /* times told */
@@ -144,14 +146,7 @@ static void entry_drop(struct recorder *r, struct entry *e)
 	link_remove(&e->same_bucket);
 	bucket_release(r, e->bucket);
 	free(e->key);
-	free(e->api_version);
-	free(e->kind);
-	free(e->ns);
-	free(e->about);
-	free(e->uid);
-	free(e->type);
-	free(e->reason);
-	free(e->action);
+	free(e->texts);
 	free(e);
 }
 
@@ -207,12 +202,38 @@ static void schedule(struct recorder *r, struct entry *e, usec_t at)
 static void new_name(struct recorder *r, struct entry *e, usec_t wall)
 {
 	uint64_t number = (uint64_t)wall * 1000;
+
+	e->number = r->last_name = number > r->last_name ? number : r->last_name + 1;
+}
+
+static const char *name_of(const struct entry *e, char name[NAME_MAX_BYTES + 1])
+{
 	size_t len = MIN_OF(strlen(e->about), (size_t)(NAME_MAX_BYTES - HEX_DIGITS - 1));
 
-	r->last_name = number > r->last_name ? number : r->last_name + 1;
 	while (len && !isalnum((unsigned char)e->about[len - 1]))
 		len--;
-	snprintf(e->name, sizeof(e->name), "%.*s.%016" PRIx64, (int)len, e->about, r->last_name);
+	snprintf(name, NAME_MAX_BYTES + 1, "%.*s.%016" PRIx64, (int)len, e->about, e->number);
+	return name;
+}
+
+/* All in one piece: thousands of them are kept. */
+static void keep_texts(struct entry *n, const struct event *e)
+{
+	_cleanup_free_ char *reason = cut_copy(e->reason, "Unknown"), *action = cut_copy(e->action, "Unknown");
+	const char *const from[] = { e->api_version, e->kind, e->ns, e->name, e->uid, reason, action };
+	const char **const to[] = { &n->api_version, &n->kind, &n->ns, &n->about, &n->uid, &n->reason, &n->action };
+	size_t len = 0, at = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(from); i++)
+		len += strlen(str_or(from[i], "")) + 1;
+	n->texts = mem_alloc(len);
+	for (size_t i = 0; i < ARRAY_LEN(from); i++) {
+		size_t size = strlen(str_or(from[i], "")) + 1;
+
+		memcpy(n->texts + at, str_or(from[i], ""), size);
+		*to[i] = n->texts + at;
+		at += size;
+	}
 }
 
 /* Telling */
@@ -261,14 +282,8 @@ static void add_new(struct recorder *r, const struct event *e, struct buf *key, 
 	n->id = ++r->last_id << SLOT_BITS | r->free_slots[--r->n_free];
 	snprintf(n->slot, sizeof(n->slot), "%u", (unsigned)(n->id % EVENT_ENTRIES_MAX));
 	r->slots[n->id % EVENT_ENTRIES_MAX] = n;
-	n->api_version = mem_strdup(str_or(e->api_version, ""));
-	n->kind = mem_strdup(str_or(e->kind, ""));
-	n->ns = mem_strdup(str_or(e->ns, ""));
-	n->about = mem_strdup(str_or(e->name, ""));
-	n->uid = mem_strdup(str_or(e->uid, ""));
-	n->type = mem_strdup(str_eq(e->type, "Warning") ? "Warning" : "Normal");
-	n->reason = cut_copy(e->reason, "Unknown");
-	n->action = cut_copy(e->action, "Unknown");
+	n->type = str_eq(e->type, "Warning") ? "Warning" : "Normal";
+	keep_texts(n, e);
 	n->first = n->last = now.wall;
 	n->told = now.mono;
 	n->count = 1;
@@ -336,11 +351,12 @@ static void add_series(struct patch *p, const struct entry *e)
 	patch_micro_time(p, e->last, PATH("series", "lastObservedTime"));
 }
 
-static void make_object(const struct recorder *r, const struct entry *e, const char *ns, struct patch *p)
+static void make_object(const struct recorder *r, const struct entry *e, const char *name, const char *ns,
+                        struct patch *p)
 {
 	patch_str(p, "events.k8s.io/v1", PATH("apiVersion"));
 	patch_str(p, "Event", PATH("kind"));
-	patch_str(p, e->name, PATH("metadata", "name"));
+	patch_str(p, name, PATH("metadata", "name"));
 	patch_str(p, ns, PATH("metadata", "namespace"));
 	patch_micro_time(p, e->first, PATH("eventTime"));
 	patch_str(p, r->controller, PATH("reportingController"));
@@ -365,15 +381,16 @@ static bool make_request(struct recorder *r, struct entry *e, struct event_reque
 {
 	_cleanup_(patch_freep) struct patch *p = patch_new();
 	bool create = e->written == 0;
-	const char *ns = *e->ns ? e->ns : "default";
-	struct kube_ref ref = { .kind = KUBE_EVENTS, .ns = ns, .name = create ? NULL : e->name };
+	char text[NAME_MAX_BYTES + 1];
+	const char *ns = *e->ns ? e->ns : "default", *name = name_of(e, text);
+	struct kube_ref ref = { .kind = KUBE_EVENTS, .ns = ns, .name = create ? NULL : name };
 	size_t len;
 
 	buf_clear(&r->path);
 	if (kube_path(&r->path, &ref, NULL, NULL, NULL) < 0)
 		return false;
 	if (create)
-		make_object(r, e, ns, p);
+		make_object(r, e, name, ns, p);
 	else
 		add_series(p, e);
 	free(r->body);
