@@ -246,6 +246,33 @@ def test_a_pod_that_does_not_go_drains_the_node_and_is_named(world, locks, space
 # ---- hands ----
 
 
+def test_what_others_wrote_on_a_node_is_left_alone(world, locks):
+    taint = {"key": "example.com/theirs", "value": "yes", "effect": "PreferNoSchedule"}
+    mark = {"type": "TheirDisk", "status": "False", "reason": "Good", "message": "looked at", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    mine = [t for t in locks.node("k2")["spec"].get("taints", []) if t["key"] != TAINT]
+    world.change_node("k2", metadata={"annotations": {"example.com/note": "theirs"}}, spec={"taints": [*mine, taint]})
+    r = world.call("PATCH", "/api/v1/nodes/k2/status", {"status": {"conditions": [mark]}}, "application/strategic-merge-patch+json")
+    assert r.status == 200, r.text
+
+    def untouched():
+        node = locks.node("k2")
+        assert [t for t in node["spec"]["taints"] if t["key"] == taint["key"]] == [taint]
+        assert node["metadata"]["annotations"]["example.com/note"] == "theirs"
+        assert mark.items() <= next(c for c in node["status"]["conditions"] if c["type"] == "TheirDisk").items()
+
+    try:
+        job_id = locks.job("n2")
+        locks.started(job_id)
+        world.until("the Node says that a job runs", lambda: locks.condition("SlurmRunning", "k2")["status"] == "True")
+        untouched()
+        world.scancel(job_id)
+        locks.freed("k2")
+        world.until("and that none does", lambda: locks.condition("SlurmRunning", "k2")["status"] == "False")
+        untouched()
+    finally:
+        world.change_node("k2", metadata={"annotations": {"example.com/note": None}}, spec={"taints": mine or None})
+
+
 def test_a_taint_that_is_removed_by_hand_is_put_back(world, locks):
     job_id = locks.job()
     locks.started(job_id)
