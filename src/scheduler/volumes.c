@@ -76,10 +76,8 @@ void volumes_given(struct scheduler *s, const char *volume, const struct kube_re
 
 	if (!g)
 		return; /* the watch was faster */
-	if (r->outcome == KUBE_OK)
-		g->sure = true;
-	else if (r->outcome == KUBE_CONFLICT && again)
-		g->sure = true; /* it was perhaps the first time that came through */
+	if (r->outcome == KUBE_OK || (r->outcome == KUBE_CONFLICT && again))
+		g->sure = true; /* of a conflict: it was perhaps the first time that came through */
 	else if (r->outcome == KUBE_CONFLICT)
 		g->in_doubt = true;
 	else if (!r->maybe_done && !again)

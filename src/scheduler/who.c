@@ -112,7 +112,9 @@ usec_t who_next(const struct scheduler *s)
 
 void who_forget(struct scheduler *s)
 {
-	while (!list_empty(&s->who))
-		who_free(LIST_ITEM(s->who.next, struct who, link));
+	struct link *l;
+
+	while ((l = list_take_head(&s->who)))
+		who_free(LIST_ITEM(l, struct who, link));
 	s->n_who = 0;
 }

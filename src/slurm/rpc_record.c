@@ -39,7 +39,8 @@ static void tell(const struct slurm_request *rq, const slurmdb_job_rec_t *record
 	job.uid = record->uid;
 	if ((record->state & JOB_STATE_BASE) == LIBSLURM_JOB_CANCELLED && record->requid != INFINITE &&
 	    record->requid != NO_VAL)
-		job.user_cancelled_by = by = person(record->requid);
+		by = person(record->requid);
+	job.user_cancelled_by = by;
 	rpc_done(rq, &r, out);
 }
 
