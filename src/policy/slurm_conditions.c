@@ -14,7 +14,10 @@ struct say {
 
 bool snode_is_running(const struct snode *n)
 {
-	return n->state == NODE_ALLOCATED || n->state == NODE_MIXED || n->flags & NODEF_COMPLETING;
+	/* A controller that was just started calls a node unknown until it hears from it, whatever runs there: what it gave away it knows. */
+	bool given = n->state == NODE_UNKNOWN && (n->cpus_alloc || n->memory_alloc_mb);
+
+	return n->state == NODE_ALLOCATED || n->state == NODE_MIXED || n->flags & NODEF_COMPLETING || given;
 }
 
 static bool was_true(const struct pod *p, const char *type)

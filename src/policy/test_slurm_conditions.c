@@ -191,6 +191,19 @@ static void test_running_is_whatever_has_a_job_or_its_remains(void **state)
 	}
 }
 
+/* For some seconds after slurmctld was started: the lock would be given back under a job. */
+static void test_a_node_not_heard_of_since_the_controller_started_runs_what_was_given_away(void **state)
+{
+	(void)state;
+	node.state = NODE_UNKNOWN;
+	assert_null(told(CONDITION_RUNNING));
+	node.cpus_alloc = 1;
+	assert_says(told(CONDITION_RUNNING), COND_TRUE, "JobsOnNode", "", NOW);
+	node.cpus_alloc = 0;
+	node.memory_alloc_mb = 1; /* of a suspended job */
+	assert_says(told(CONDITION_RUNNING), COND_TRUE, "JobsOnNode", "", NOW);
+}
+
 /* The lock depends on it: a job whose prolog asked must never be overlooked because of older news. */
 static void test_a_prolog_counts_until_slurm_was_asked_after_it(void **state)
 {
@@ -243,5 +256,6 @@ TEST_MAIN(T(a_new_pod_gets_all_three_conditions_and_labels), T(what_did_not_chan
           T(a_drain_is_told_with_its_reason), T(a_pod_to_be_deleted_hears_only_what_was_read_since),
           T(another_reason_keeps_the_time_of_the_drain), T(a_reason_that_lingers_is_no_drain),
           T(strange_reasons_are_told_once), T(running_is_whatever_has_a_job_or_its_remains),
+          T(a_node_not_heard_of_since_the_controller_started_runs_what_was_given_away),
           T(a_prolog_counts_until_slurm_was_asked_after_it), T(silence_after_an_undrain_is_no_news),
           T(a_pod_without_a_slurm_node_says_that_nobody_knows))
