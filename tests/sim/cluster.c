@@ -36,14 +36,6 @@ bool pod_tolerates(const struct pod *p, const struct taint *t, const struct tole
 	return false;
 }
 
-static struct kpod *pod_numbered(struct world *w, uint64_t number)
-{
-	for (size_t i = 0; i < w->api.n_pods; i++)
-		if (w->api.pods[i]->number == number)
-			return w->api.pods[i];
-	return NULL;
-}
-
 /* As the kubelet looks at it before it starts containers. */
 bool pod_tolerates_node(const struct pod *p, const struct knode *n)
 {
@@ -68,7 +60,7 @@ static void evict(struct world *w, struct kpod *k)
 
 static void evict_later(struct world *w, struct ev *e)
 {
-	struct kpod *k = pod_numbered(w, e->a);
+	struct kpod *k = pod_by_number(w, e->a);
 	int node = k ? kube_node_number(w, k->pod->node_name) : -1;
 
 	if (node >= 0 && node_locked(w, (unsigned)node))
@@ -138,7 +130,7 @@ static bool may_place(const struct world *w, const struct kpod *k, unsigned i)
 
 static void placed(struct world *w, struct ev *e)
 {
-	struct kpod *k = pod_numbered(w, e->a);
+	struct kpod *k = pod_by_number(w, e->a);
 	struct pod p;
 
 	if (!k || k->pod->node_name)
@@ -154,7 +146,7 @@ static void placed(struct world *w, struct ev *e)
 
 static void place(struct world *w, struct ev *e)
 {
-	struct kpod *k = pod_numbered(w, e->a);
+	struct kpod *k = pod_by_number(w, e->a);
 	unsigned first = (unsigned)below(w, w->n_nodes);
 
 	if (!k || k->pod->node_name)
@@ -246,7 +238,7 @@ static void set_ready(struct world *w, struct kpod *k, bool ready)
 
 static void ready_again(struct world *w, struct ev *e)
 {
-	struct kpod *k = pod_numbered(w, e->a);
+	struct kpod *k = pod_by_number(w, e->a);
 
 	if (k && k->containers == CONTAINERS_RUN)
 		set_ready(w, k, true);

@@ -15,6 +15,7 @@
 
 #define REQUEUE_DELAY (120 * USEC_SEC)
 #define PREEMPTING_TIER 100
+#define SLURMD_TIMEOUT (5 * USEC_MINUTE)
 
 /* ---- looking ---- */
 
@@ -203,6 +204,8 @@ static void job_over(struct world *w, struct sjob *j)
 	ctld_ring(w);
 }
 
+static void start_jobs(struct world *w);
+
 static void epilog_done(struct world *w, struct ev *e)
 {
 	struct sjob *j = job_by_serial(w, e->a);
@@ -215,13 +218,14 @@ static void epilog_done(struct world *w, struct ev *e)
 	}
 	if (!(j->flags & JOBF_REQUEUED)) {
 		job_over(w, j);
+		if (w->ctld.prompt || chance(w, 500))
+			start_jobs(w);
 		return;
 	}
 	say(w, "job %u waits again", j->id);
 	j->flags = 0;
 	j->state = JOB_PENDING;
 	j->node = -1;
-	j->restarts++;
 	j->run++;
 	j->begin = w->now + (chance(w, 500) ? REQUEUE_DELAY : 0); /* or an administrator says "now" */
 	j->reason = "BeginTime";
@@ -296,7 +300,7 @@ static void user_job_ends(struct world *w, struct ev *e)
 
 	if (!j || j->run != e->b || j->state == JOB_SUSPENDED)
 		return;
-	job_script_ended(w, j, 0);
+	job_script_ended(w, j, j->user_exit);
 }
 
 void job_terminate(struct world *w, struct sjob *j, int state, enum ended_by by)
@@ -322,6 +326,8 @@ void job_terminate(struct world *w, struct sjob *j, int state, enum ended_by by)
 	if (j->script) {
 		in(w, span(w, USEC_MSEC, 60 * USEC_MSEC), term_event, j->serial, j->run, NULL);
 		in(w, w->ctld.kill_wait, kill_event, j->serial, j->run, NULL);
+	} else if (!*j->uid && j->stubborn) {
+		in(w, w->ctld.kill_wait, user_job_ends, j->serial, j->run, NULL);
 	} else if (!*j->uid) {
 		job_script_ended(w, j, 143);
 	} /* else: it has ended by itself just now, and slurmd says so soon */
@@ -334,6 +340,7 @@ void job_requeue(struct world *w, struct sjob *j)
 	say(w, "job %u is requeued", j->id);
 	job_terminate(w, j, JOB_PENDING, BY_REQUEUE);
 	j->flags |= JOBF_REQUEUED;
+	j->restarts++;
 }
 
 void job_suspend(struct world *w, struct sjob *j)
@@ -380,26 +387,31 @@ static void time_limit(struct world *w, struct ev *e)
 	job_terminate(w, j, JOB_TIMEOUT, BY_TIME);
 }
 
+/* slurmctld drains a little after it has given the job up, before the node has no remains of it; but not over another drain. */
+static void drain_for_prolog(struct world *w, struct ev *e)
+{
+	if (!w->ctld.nodes[e->a].drained)
+		node_drain(w, (unsigned)e->a, "Prolog error", ROLES);
+}
+
 /* reason: what the prolog itself drains with; slurmctld keeps it, and has one of its own for all others. */
 void job_prolog_fails(struct world *w, struct sjob *j, const char *reason)
 {
-	struct snode_state *n = &w->ctld.nodes[j->node];
-
 	say(w, "job %u: prolog failed on n%d", j->id, j->node);
 	if (reason)
 		node_drain(w, (unsigned)j->node, reason, ROLES);
-	else if (!w->whole || !n->drained)
-		node_drain(w, (unsigned)j->node, "Prolog error", ROLES);
+	else
+		in(w, span(w, 0, 15 * USEC_MSEC), drain_for_prolog, (uint64_t)j->node, 0, NULL);
 	j->in_prolog = false;
-	if (j->flags & JOBF_COMPLETING) {
-		to_epilog(w, j);
-		return;
+	if (!(j->flags & JOBF_COMPLETING)) {
+		j->state = JOB_CANCELLED;
+		j->flags |= JOBF_COMPLETING;
+		j->prolog_failed = true;
+		j->ended_by = BY_PROLOG;
+		disturb(w, j, false);
+		touched(w);
 	}
-	j->state = JOB_CANCELLED;
-	j->prolog_failed = true;
-	j->ended_by = BY_PROLOG;
-	disturb(w, j, false);
-	job_over(w, j);
+	to_epilog(w, j);
 }
 
 static void prolog_done(struct world *w, struct ev *e)
@@ -424,7 +436,7 @@ static void prolog_done(struct world *w, struct ev *e)
 		to_epilog(w, j);
 		return;
 	}
-	if (fault_hits(w, FAULT_PROLOG, 150)) {
+	if (w->ctld.prolog_broken || fault_hits(w, FAULT_PROLOG, 150)) {
 		job_prolog_fails(w, j, NULL);
 		return;
 	}
@@ -452,7 +464,7 @@ static bool may_run_on(const struct world *w, const struct sjob *j, unsigned i)
 {
 	const struct snode_state *n = &w->ctld.nodes[i];
 
-	return !n->down && !n->drained && j->cpus <= n->cpus && !listed(j->excluded, n->name) &&
+	return !n->down && !n->unknown && !n->drained && j->cpus <= n->cpus && !listed(j->excluded, n->name) &&
 	       (str_empty(j->required) || listed(j->required, n->name));
 }
 
@@ -551,14 +563,10 @@ static bool goes_first(const struct sjob *a, const struct sjob *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-static void ctld_tick(struct world *w, struct ev *e)
+static void start_jobs(struct world *w)
 {
 	uint64_t tried = 0, last = 0;
 
-	(void)e;
-	in(w, USEC_SEC, ctld_tick, 0, 0, NULL);
-	if (!w->ctld.up)
-		return;
 	for (;;) { /* the best of those that were not tried in this round */
 		struct sjob *best = NULL, *previous = last ? job_by_serial(w, last) : NULL;
 
@@ -578,6 +586,14 @@ static void ctld_tick(struct world *w, struct ev *e)
 	}
 }
 
+static void ctld_tick(struct world *w, struct ev *e)
+{
+	(void)e;
+	in(w, USEC_SEC, ctld_tick, 0, 0, NULL);
+	if (w->ctld.up)
+		start_jobs(w);
+}
+
 /* ---- the controller itself ---- */
 
 static void kill_forgotten(struct world *w, struct ev *e)
@@ -591,6 +607,12 @@ static void kill_forgotten(struct world *w, struct ev *e)
 		script_kill(w, j);
 	}
 	job_drop(w, j);
+}
+
+static void node_known(struct world *w, struct ev *e)
+{
+	w->ctld.nodes[e->a].unknown = false;
+	touched(w);
 }
 
 static void forget_everything(struct world *w)
@@ -611,6 +633,7 @@ static void forget_everything(struct world *w)
 	}
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		c->nodes[i].drained = c->nodes[i].foreign = false;
+		*c->nodes[i].reason = 0;
 		free(c->nodes[i].extra);
 		free(c->nodes[i].comment);
 		c->nodes[i].extra = c->nodes[i].comment = NULL;
@@ -626,6 +649,10 @@ static void ctld_starts(struct world *w, struct ev *e)
 		forget_everything(w);
 	w->ctld.up = true;
 	w->ctld.up_since = w->now;
+	for (unsigned i = 0; i < w->n_nodes; i++) {
+		w->ctld.nodes[i].unknown = true;
+		in(w, span(w, 100 * USEC_MSEC, 3 * USEC_SEC), node_known, i, 0, NULL);
+	}
 	touched(w);
 	say(w, "slurmctld is up");
 }
@@ -691,6 +718,11 @@ void node_fails(struct world *w, unsigned i, bool machine, usec_t span_down)
 		return;
 	say(w, "node %s fails%s", n->name, machine ? ", the whole machine" : " (slurmd only)");
 	n->down = true;
+	if (!n->drained) {
+		str_copy(n->reason, sizeof(n->reason), "Not responding");
+		n->reason_uid = 0;
+		n->reason_set = clock_wall(&w->clock);
+	}
 	if (machine)
 		machine_stops(w, i);
 	for (size_t k = 0; k < w->ctld.n_jobs; k++) {
@@ -742,7 +774,7 @@ void slurmd_gone(struct world *w, unsigned i)
 	}
 	if (!n->loss_to_come) {
 		n->loss_to_come = true;
-		in(w, span(w, 0, 3 * USEC_SEC), slurmd_lost, i, 0, NULL);
+		in(w, chance(w, 800) ? span(w, 0, 3 * USEC_SEC) : span(w, 0, SLURMD_TIMEOUT), slurmd_lost, i, 0, NULL);
 	}
 }
 

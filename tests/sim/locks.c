@@ -16,7 +16,8 @@
 
 #define MEDDLED_MAX (2 * USEC_MINUTE) /* who takes a lock off is answered for this long */
 #define IDLE_LOCKED_MAX (2 * USEC_MINUTE) /* a request may be under way for one */
-#define UNLIKE_MAX (3 * USEC_MINUTE)
+#define UNLIKE_MAX (3 * USEC_MINUTE) /* requests may be a minute late */
+#define UNTOLD_CORDON_MAX (3 * USEC_MINUTE)
 
 /* One that runs there, as far as Slurm can know. */
 static const struct sjob *runs_on(const struct world *w, unsigned node)
@@ -135,11 +136,24 @@ static void check_drain(struct world *w, unsigned i, usec_t passed)
 		       i, n->reason);
 }
 
+/* Its Pod says that the Node is cordoned, or that it is not any more. */
+static void check_cordon(struct world *w, unsigned i, usec_t passed)
+{
+	const struct kpod *k = nodeset_pod(w, i);
+	struct knode_state *n = &w->api.nodes[i];
+	bool untold = k && !k->pod->meta.deletion && !!pod_note(k, ANNOTATION_CORDON) != n->node->unschedulable;
+
+	n->untold_cordon = untold ? n->untold_cordon + passed : 0;
+	if (n->untold_cordon > UNTOLD_CORDON_MAX)
+		broken(w, "k%u is %scordoned, and its Pod does not say so", i, n->node->unschedulable ? "" : "not ");
+}
+
 void locks_time_passes(struct world *w, usec_t passed)
 {
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		check_idle_lock(w, i, passed);
 		check_drain(w, i, passed);
+		check_cordon(w, i, passed);
 	}
 }
 

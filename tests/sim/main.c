@@ -3,6 +3,7 @@
  * sunk-sim: runs worlds, one for each seed, and tells of the first that breaks.
  */
 #include "tests/sim/coverage.h"
+#include "tests/sim/play.h"
 #include "tests/sim/shrink.h"
 #include "tests/sim/world.h"
 
@@ -18,7 +19,7 @@
 
 struct options {
 	int64_t seed, seeds, steps, nodes, pods, seconds, hours;
-	bool trace, all, alone, shrink, coverage;
+	bool trace, all, alone, shrink, coverage, play;
 	char *faults, *list, *skip;
 };
 
@@ -156,6 +157,25 @@ static int run_list(struct options *o, struct totals *totals)
 	return r;
 }
 
+/* Scenes of a real Slurm, each with so many seeds. */
+static int run_plays(const struct options *o, char **paths, int n)
+{
+	int r = 0;
+
+	for (int i = 0; i < n; i++) {
+		int64_t k = 0;
+
+		while (k < o->seeds && play_trace(paths[i], (uint64_t)(o->seed + k), o->trace))
+			k++;
+		if (k == o->seeds)
+			continue;
+		printf("%s: the model (seed %lld) is not as the real one\n", paths[i], (long long)(o->seed + k));
+		r = 1;
+	}
+	printf("%d scenes with %lld seeds each\n", n, (long long)o->seeds);
+	return n ? r : 2;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .seed = 1, .seeds = 1, .steps = 3000, .faults = mem_strdup("random") };
@@ -209,6 +229,10 @@ int main(int argc, char **argv)
 		  .type = ARG_BOOL,
 		  .value = &o.coverage,
 		  .help = "Tell how often each outcome of a decision was seen." },
+		{ .flag = "play",
+		  .type = ARG_BOOL,
+		  .value = &o.play,
+		  .help = "Play the recorded scenes that are named, and compare: tests/sim/traces/*.txt" },
 		{ .flag = "trace", .type = ARG_BOOL, .value = &o.trace, .help = "Print everything that happens." },
 	};
 	struct totals totals = { 0 };
@@ -221,13 +245,15 @@ int main(int argc, char **argv)
 		_cleanup_buf_ struct buf help = BUF(65536);
 
 		args_help(args, ARRAY_LEN(args), &help);
-		printf("usage: sunk-sim [FLAG...]\n\n%s", buf_text(&help));
+		printf("usage: sunk-sim [FLAG...]\n       sunk-sim --play TRACE...\n\n%s", buf_text(&help));
 		return 0;
 	}
-	if (args_parse(args, ARRAY_LEN(args), argc, argv, &rest, &n_rest, &err) < 0 || n_rest) {
+	if (args_parse(args, ARRAY_LEN(args), argc, argv, &rest, &n_rest, &err) < 0 || (n_rest && !o.play)) {
 		fprintf(stderr, "sunk-sim: %s\n", n_rest ? "no arguments are taken" : err_text(&err));
 		return 2;
 	}
+	if (o.play)
+		return run_plays(&o, rest, n_rest);
 	if (recipe_skip(&(struct recipe) { 0 }, o.skip) < 0) {
 		fprintf(stderr, "sunk-sim: --skip: a list like 3,5-9 with numbers below %d is wanted\n", ACTS_MAX);
 		return 2;

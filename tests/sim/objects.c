@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An object of the model as one block, as a decoder would make it. Only the fields that the model uses are copied.
+ * An object of the model as one block, as a decoder would make it. What is copied of each struct, its texts and its lists, is a table;
+ * a text or list that is in none is not copied, and must not be used in the model.
  */
 #include "tests/sim/world.h"
 
 #include <assert.h>
 #include <string.h>
+
+#include "model/nodeset.h"
+
+/* ---- packing ---- */
 
 void *pack_bytes(struct pack *p, const void *data, size_t n)
 {
@@ -35,214 +40,159 @@ const char *pack_text(struct pack *p, const char *s)
 	return to;
 }
 
-#define PACK_ARRAY(p, array, n) pack_bytes(p, array, (n) * sizeof(*(array)))
-#define PACK_TEXT(p, to, from, field)                                                                                  \
-	do {                                                                                                           \
-		const char *text_ = pack_text(p, (from).field);                                                        \
-		if (to)                                                                                                \
-			(to)->field = text_;                                                                           \
-	} while (0)
+/* ---- what structs hold ---- */
 
-static struct pair *pack_pairs(struct pack *p, const struct pair *from, uint32_t n)
+struct shape;
+struct list_field {
+	size_t list, count; /* offsets of the pointer and of its uint32_t */
+	const struct shape *of;
+};
+
+struct shape {
+	size_t size;
+	const size_t *texts; /* offsets */
+	const struct list_field *lists;
+	size_t n_texts, n_lists;
+};
+
+#define SHAPE(type, t, l)                                                                                              \
+	{ .size = sizeof(type), .texts = (t), .n_texts = ARRAY_LEN(t), .lists = (l), .n_lists = ARRAY_LEN(l) }
+#define SHAPE_OF_TEXTS(type, t) { .size = sizeof(type), .texts = (t), .n_texts = ARRAY_LEN(t) }
+#define T(type, field) offsetof(type, field)
+#define L(type, field, n, shape) { offsetof(type, field), offsetof(type, n), &(shape) }
+
+static const size_t text_texts[] = { 0 };
+static const struct shape text_shape = SHAPE_OF_TEXTS(const char *, text_texts);
+static const size_t pair_texts[] = { T(struct pair, key), T(struct pair, value) };
+static const struct shape pair_shape = SHAPE_OF_TEXTS(struct pair, pair_texts);
+static const size_t amount_texts[] = { T(struct amount, name) };
+static const struct shape amount_shape = SHAPE_OF_TEXTS(struct amount, amount_texts);
+static const size_t owner_texts[] = { T(struct owner, kind), T(struct owner, name), T(struct owner, uid) };
+static const struct shape owner_shape = SHAPE_OF_TEXTS(struct owner, owner_texts);
+static const size_t condition_texts[] = { T(struct condition, type), T(struct condition, reason),
+	                                  T(struct condition, message) };
+static const struct shape condition_shape = SHAPE_OF_TEXTS(struct condition, condition_texts);
+static const size_t toleration_texts[] = { T(struct toleration, key), T(struct toleration, value) };
+static const struct shape toleration_shape = SHAPE_OF_TEXTS(struct toleration, toleration_texts);
+static const size_t taint_texts[] = { T(struct taint, key), T(struct taint, value) };
+static const struct shape taint_shape = SHAPE_OF_TEXTS(struct taint, taint_texts);
+static const size_t status_texts[] = { T(struct container_status, name), T(struct container_status, reason),
+	                               T(struct container_status, message) };
+static const struct shape status_shape = SHAPE_OF_TEXTS(struct container_status, status_texts);
+
+static const size_t container_texts[] = { T(struct container, name) };
+static const struct list_field container_lists[] = {
+	L(struct container, requests, n_requests, amount_shape),
+	L(struct container, limits, n_limits, amount_shape),
+};
+static const struct shape container_shape = SHAPE(struct container, container_texts, container_lists);
+
+static const size_t requirement_texts[] = { T(struct requirement, key) };
+static const struct list_field requirement_lists[] = { L(struct requirement, values, n_values, text_shape) };
+static const struct shape requirement_shape = SHAPE(struct requirement, requirement_texts, requirement_lists);
+static const struct list_field term_lists[] = {
+	L(struct selector_term, labels, n_labels, requirement_shape),
+	L(struct selector_term, fields, n_fields, requirement_shape),
+};
+static const struct shape term_shape = { .size = sizeof(struct selector_term),
+	                                 .lists = term_lists,
+	                                 .n_lists = ARRAY_LEN(term_lists) };
+
+/* Every object begins with its metadata. */
+#define META_TEXTS T(struct meta, ns), T(struct meta, name), T(struct meta, uid), T(struct meta, resource_version)
+#define META_LISTS                                                                                                     \
+	L(struct meta, labels, n_labels, pair_shape), L(struct meta, annotations, n_annotations, pair_shape),          \
+	        L(struct meta, owners, n_owners, owner_shape), L(struct meta, finalizers, n_finalizers, text_shape)
+
+static const size_t pod_texts[] = { META_TEXTS, T(struct pod, scheduler_name), T(struct pod, node_name),
+	                            T(struct pod, reason) };
+static const struct list_field pod_lists[] = {
+	META_LISTS,
+	L(struct pod, node_selector, n_node_selector, pair_shape),
+	L(struct pod, required_nodes, n_required_nodes, term_shape),
+	L(struct pod, tolerations, n_tolerations, toleration_shape),
+	L(struct pod, containers, n_containers, container_shape),
+	L(struct pod, conditions, n_conditions, condition_shape),
+	L(struct pod, statuses, n_statuses, status_shape),
+	L(struct pod, gates, n_gates, text_shape),
+};
+
+static const size_t node_texts[] = { META_TEXTS };
+static const struct list_field node_lists[] = {
+	META_LISTS,
+	L(struct knode, taints, n_taints, taint_shape),
+	L(struct knode, conditions, n_conditions, condition_shape),
+	L(struct knode, allocatable, n_allocatable, amount_shape),
+	L(struct knode, capacity, n_capacity, amount_shape),
+};
+
+static const size_t set_texts[] = { META_TEXTS,
+	                            T(struct nodeset, name_label),
+	                            T(struct nodeset, template_json),
+	                            T(struct nodeset, max_unavailable),
+	                            T(struct nodeset, status.selector),
+	                            T(struct nodeset, status.revision) };
+static const struct list_field set_lists[] = {
+	META_LISTS,
+	L(struct nodeset, select.node_selector, select.n_node_selector, pair_shape),
+	L(struct nodeset, select.tolerations, select.n_tolerations, toleration_shape),
+	L(struct nodeset, conditions, n_conditions, condition_shape),
+};
+
+static const size_t slice_texts[] = { META_TEXTS, T(struct nodeslice, nodeset) };
+static const struct list_field slice_lists[] = { META_LISTS, L(struct nodeslice, nodes, n_nodes, text_shape) };
+
+static const struct shape shapes[KUBE_KINDS] = {
+	[KUBE_PODS] = SHAPE(struct pod, pod_texts, pod_lists),
+	[KUBE_NODES] = SHAPE(struct knode, node_texts, node_lists),
+	[KUBE_NODESETS] = SHAPE(struct nodeset, set_texts, set_lists),
+	[KUBE_NODESLICES] = SHAPE(struct nodeslice, slice_texts, slice_lists),
+};
+
+static void *pack_list(struct pack *p, const struct shape *s, const void *list, uint32_t n)
 {
-	struct pair *to = PACK_ARRAY(p, from, n);
+	char *to = pack_bytes(p, list, n * s->size);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct pair *t = to ? &to[i] : NULL;
+		const char *from = (const char *)list + i * s->size;
+		char *at_ = to ? to + i * s->size : NULL;
 
-		PACK_TEXT(p, t, from[i], key);
-		PACK_TEXT(p, t, from[i], value);
-	}
-	return to;
-}
+		for (size_t k = 0; k < s->n_texts; k++) {
+			const char *text = pack_text(p, *(const char *const *)(const void *)(from + s->texts[k]));
 
-static struct amount *pack_amounts(struct pack *p, const struct amount *from, uint32_t n)
-{
-	struct amount *to = PACK_ARRAY(p, from, n);
+			if (at_)
+				memcpy(at_ + s->texts[k], &text, sizeof(text));
+		}
+		for (size_t k = 0; k < s->n_lists; k++) {
+			const struct list_field *f = &s->lists[k];
+			void *sub = pack_list(p, f->of, *(void *const *)(const void *)(from + f->list),
+			                      *(const uint32_t *)(const void *)(from + f->count));
 
-	for (uint32_t i = 0; i < n; i++)
-		PACK_TEXT(p, to ? &to[i] : NULL, from[i], name);
-	return to;
-}
-
-static struct condition *pack_conditions(struct pack *p, const struct condition *from, uint32_t n)
-{
-	struct condition *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct condition *t = to ? &to[i] : NULL;
-
-		PACK_TEXT(p, t, from[i], type);
-		PACK_TEXT(p, t, from[i], reason);
-		PACK_TEXT(p, t, from[i], message);
-	}
-	return to;
-}
-
-static struct toleration *pack_tolerations(struct pack *p, const struct toleration *from, uint32_t n)
-{
-	struct toleration *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct toleration *t = to ? &to[i] : NULL;
-
-		PACK_TEXT(p, t, from[i], key);
-		PACK_TEXT(p, t, from[i], value);
-	}
-	return to;
-}
-
-static struct taint *pack_taints(struct pack *p, const struct taint *from, uint32_t n)
-{
-	struct taint *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct taint *t = to ? &to[i] : NULL;
-
-		PACK_TEXT(p, t, from[i], key);
-		PACK_TEXT(p, t, from[i], value);
-	}
-	return to;
-}
-
-static struct container *pack_containers(struct pack *p, const struct container *from, uint32_t n)
-{
-	struct container *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const char *name = pack_text(p, from[i].name);
-		struct amount *requests = pack_amounts(p, from[i].requests, from[i].n_requests);
-		struct amount *limits = pack_amounts(p, from[i].limits, from[i].n_limits);
-
-		if (to) {
-			to[i].name = name;
-			to[i].requests = requests;
-			to[i].limits = limits;
+			if (at_)
+				memcpy(at_ + f->list, &sub, sizeof(sub));
 		}
 	}
 	return to;
 }
 
-static struct container_status *pack_statuses(struct pack *p, const struct container_status *from, uint32_t n)
+size_t object_size(enum kube_kind kind)
 {
-	struct container_status *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct container_status *t = to ? &to[i] : NULL;
-
-		PACK_TEXT(p, t, from[i], name);
-		PACK_TEXT(p, t, from[i], reason);
-		PACK_TEXT(p, t, from[i], message);
-	}
-	return to;
-}
-
-static struct owner *pack_owners(struct pack *p, const struct owner *from, uint32_t n)
-{
-	struct owner *to = PACK_ARRAY(p, from, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct owner *t = to ? &to[i] : NULL;
-
-		PACK_TEXT(p, t, from[i], kind);
-		PACK_TEXT(p, t, from[i], name);
-		PACK_TEXT(p, t, from[i], uid);
-	}
-	return to;
-}
-
-static void pack_meta(struct pack *p, struct meta *to, const struct meta *from)
-{
-	struct pair *labels, *annotations;
-	struct owner *owners;
-
-	PACK_TEXT(p, to, *from, ns);
-	PACK_TEXT(p, to, *from, name);
-	PACK_TEXT(p, to, *from, uid);
-	PACK_TEXT(p, to, *from, resource_version);
-	labels = pack_pairs(p, from->labels, from->n_labels);
-	annotations = pack_pairs(p, from->annotations, from->n_annotations);
-	owners = pack_owners(p, from->owners, from->n_owners);
-	if (to) {
-		to->owners = owners;
-		to->labels = labels;
-		to->annotations = annotations;
-	}
-}
-
-static void pack_pod(struct pack *p, const struct pod *from)
-{
-	struct pod *to = pack_bytes(p, from, sizeof(*from));
-	struct pair *selector;
-	struct toleration *tolerations;
-	struct container *containers;
-	struct condition *conditions;
-	struct container_status *statuses;
-	const char **gates;
-
-	pack_meta(p, to ? &to->meta : NULL, &from->meta);
-	PACK_TEXT(p, to, *from, scheduler_name);
-	PACK_TEXT(p, to, *from, node_name);
-	PACK_TEXT(p, to, *from, reason);
-	selector = pack_pairs(p, from->node_selector, from->n_node_selector);
-	tolerations = pack_tolerations(p, from->tolerations, from->n_tolerations);
-	containers = pack_containers(p, from->containers, from->n_containers);
-	conditions = pack_conditions(p, from->conditions, from->n_conditions);
-	statuses = pack_statuses(p, from->statuses, from->n_statuses);
-	gates = PACK_ARRAY(p, from->gates, from->n_gates);
-	for (uint32_t i = 0; i < from->n_gates; i++) {
-		const char *gate = pack_text(p, from->gates[i]);
-
-		if (gates)
-			gates[i] = gate;
-	}
-	if (!to)
-		return;
-	to->node_selector = selector;
-	to->tolerations = tolerations;
-	to->containers = containers;
-	to->conditions = conditions;
-	to->statuses = statuses;
-	to->gates = gates;
-}
-
-static void pack_knode(struct pack *p, const struct knode *from)
-{
-	struct knode *to = pack_bytes(p, from, sizeof(*from));
-	struct taint *taints;
-	struct amount *allocatable;
-	struct condition *conditions;
-
-	pack_meta(p, to ? &to->meta : NULL, &from->meta);
-	taints = pack_taints(p, from->taints, from->n_taints);
-	conditions = pack_conditions(p, from->conditions, from->n_conditions);
-	allocatable = pack_amounts(p, from->allocatable, from->n_allocatable);
-	if (!to)
-		return;
-	to->taints = taints;
-	to->conditions = conditions;
-	to->allocatable = to->capacity = allocatable;
-}
-
-static void pack_object(struct pack *p, enum kube_kind kind, const void *object)
-{
-	assert(kind == KUBE_PODS || kind == KUBE_NODES);
-	if (kind == KUBE_PODS)
-		pack_pod(p, object);
-	else
-		pack_knode(p, object);
+	return shapes[kind].size;
 }
 
 void *object_copy(enum kube_kind kind, const void *object, size_t *ret_size)
 {
 	struct pack p = { 0 };
 
-	pack_object(&p, kind, object);
+	assert(shapes[kind].size);
+	(void)pack_list(&p, &shapes[kind], object, 1);
 	*ret_size = p.used;
 	p = (struct pack) { .base = mem_alloc(p.used) };
-	pack_object(&p, kind, object);
+	(void)pack_list(&p, &shapes[kind], object, 1);
 	return p.base;
 }
+
+/* ---- versions ---- */
 
 struct version *version_new(enum kube_kind kind, const void *object, bool removed)
 {

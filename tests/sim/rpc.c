@@ -178,10 +178,12 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 	*to = (struct snode) { .name = n->name,
 		               .cpus = n->cpus,
 		               .cpus_alloc = used,
-		               .state = n->down                ? NODE_DOWN
-		                        : used == 0 && !memory ? NODE_IDLE
-		                        : used < n->cpus       ? NODE_MIXED
-		                                               : NODE_ALLOCATED,
+		               .memory_alloc_mb = used || memory ? 1024 : 0,
+		               .state = n->down                     ? NODE_DOWN
+		                        : n->unknown && !completing ? NODE_UNKNOWN
+		                        : used == 0 && !memory      ? NODE_IDLE
+		                        : used < n->cpus            ? NODE_MIXED
+		                                                    : NODE_ALLOCATED,
 		               .flags = (n->drained ? NODEF_DRAIN : 0u) | (completing ? NODEF_COMPLETING : 0u),
 		               .reason = reason,
 		               .extra = extra,
@@ -189,6 +191,16 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 		               .features = features,
 		               .reason_uid = n->reason_uid,
 		               .reason_set = n->reason_set };
+}
+
+void job_shown(const struct world *w, const struct sjob *j, struct job *ret)
+{
+	pack_job(&(struct pack) { 0 }, ret, w, j);
+}
+
+void node_shown(const struct world *w, unsigned i, struct snode *ret)
+{
+	pack_node(&(struct pack) { 0 }, ret, w, i);
 }
 
 static void answer_nodes(struct world *w, struct rpc *c, int only)

@@ -5,7 +5,10 @@
  *
  *   world.c    time, chance, the queue, the trace
  *   objects.c  Kubernetes objects as blocks, as stores want them
- *   kube.c     a model Kubernetes: truth, watches, effects, kubelets
+ *   kube.c     a model Kubernetes: the truth
+ *   watch.c    how processes see it
+ *   request.c  how they change it
+ *   kubelet.c  what runs
  *   ctld.c     a model Slurm: jobs, nodes, scheduling, ends of all kinds
  *   rpc.c      what a shell sees of that Slurm: requests and answers, late, lost, refused
  *   script.c   placeholder scripts: hook/plan.h decides, as in the real one
@@ -16,6 +19,7 @@
  *   check.c    what must hold
  *   locks.c    what must hold of locks and drains
  *   shrink.c   one run by all that it depends on; how a long one is made short
+ *   play.c     recorded scenes of a real Slurm, played on the model
  *   coverage.c which outcomes of decisions were seen
  *   main.c     sunk-sim
  */
@@ -135,6 +139,7 @@ struct knode_state {
 	usec_t dead_until;
 	usec_t locked_since; /* the taint was put on */
 	usec_t meddled; /* when a person last touched its lock; 0 = never */
+	usec_t untold_cordon; /* for how long its Pod said something else of its cordon, while everything worked */
 	usec_t idle_locked; /* for how long it was locked for nobody, while everything worked */
 };
 
@@ -176,6 +181,8 @@ struct sjob {
 	usec_t extra_jobs; /* for how long it was one too many */
 	usec_t orphan;
 	bool procs; /* its user's processes are on the node, whatever slurmctld knows */
+	int user_exit; /* a user's job: what its script returns, and whether it ignores TERM */
+	bool stubborn;
 	struct { /* sunk-hook prolog */
 		usec_t began, asked;
 		char slurmd_uid[64]; /* of the Pod that it runs in */
@@ -189,6 +196,7 @@ struct snode_state {
 	char name[16];
 	uint32_t cpus;
 	bool drained, down, foreign; /* foreign: the drain is somebody's, not ours */
+	bool unknown; /* slurmctld was started, and has not heard from it since */
 	bool slurmd_away, loss_to_come; /* its Pod is gone; slurmctld has not noticed yet */
 	int drained_by; /* enum role; ROLES = somebody */
 	char *extra, *comment, *features;
@@ -208,6 +216,8 @@ struct ctld {
 	struct snode_state nodes[SIM_NODES_MAX];
 	usec_t kill_wait, min_job_age;
 	uint64_t changes; /* stamp for `since` */
+	bool prolog_broken; /* every prolog fails */
+	bool prompt;        /* what is free is given away at once; else only sometimes */
 };
 
 /* ---- processes ---- */
@@ -317,6 +327,7 @@ usec_t span(struct world *w, usec_t least, usec_t most);
 bool fault_hits(struct world *w, enum fault f, unsigned permille);
 
 /* objects.c */
+size_t object_size(enum kube_kind kind);
 void *object_copy(enum kube_kind kind, const void *object, size_t *ret_size);
 struct version *version_new(enum kube_kind kind, const void *object, bool removed);
 struct version *version_ref(struct version *v);
@@ -332,22 +343,34 @@ const char *pack_text(struct pack *p, const char *s);
 /* kube.c */
 void kube_init(struct world *w);
 void kube_done_all(struct world *w);
-void kube_port_init(struct life *l);
-void kube_life_ends(struct life *l);
+struct kpod *pod_by_number(struct world *w, uint64_t number);
 struct kpod *pod_by_uid(struct world *w, const char *uid);
 struct kpod *pod_by_name(struct world *w, const char *ns, const char *name);
 void pod_write(struct world *w, struct kpod *k, const struct pod *pod);
 struct kpod *pod_create(struct world *w, const struct pod *pod);
 void pod_delete(struct world *w, struct kpod *k, int64_t grace_s);
+void pod_vanishes(struct world *w, struct kpod *k);
 void node_write(struct world *w, unsigned i, const struct knode *node);
-void kubelet_look(struct world *w, struct kpod *k, usec_t after);
-void kubelet_returns(struct world *w, unsigned node);
 int kube_node_number(const struct world *w, const char *name); /* -1 = none */
 bool pod_ended(const struct pod *p);
-void streams_break(struct world *w, struct life *l);
 const char *pod_note(const struct kpod *k, const char *key); /* an annotation */
-void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c);
 bool node_locked(const struct world *w, unsigned node); /* has the taint */
+
+/* watch.c */
+struct stream *stream_of(struct life *l, enum kube_kind kind);
+void stream_begin(struct world *w, struct life *l, unsigned number,
+                  usec_t after); /* what was sent before does not arrive; a list after that */
+void streams_break(struct world *w, struct life *l);
+void notify(struct world *w, struct version *v);
+
+/* kubelet.c */
+void kubelet_look(struct world *w, struct kpod *k, usec_t after);
+void kubelet_returns(struct world *w, unsigned node);
+
+/* request.c */
+void kube_port_init(struct life *l);
+void kube_life_ends(struct life *l);
+void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c);
 
 /* cluster.c */
 void cluster_init(struct world *w);
@@ -402,6 +425,9 @@ void slurmd_back(struct world *w, unsigned node);
 
 /* rpc.c */
 void slurm_port_init(struct life *l);
+void job_shown(const struct world *w, const struct sjob *j,
+               struct job *ret); /* as an answer has it, but without texts of its own */
+void node_shown(const struct world *w, unsigned i, struct snode *ret);
 
 /* script.c */
 void script_start(struct world *w, struct sjob *j);

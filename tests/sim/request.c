@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Requests of processes, as the port has them: they fail before their effect, after it, or it comes when the caller has given up.
+ * What was sent arrives, also from a process that is dead by then.
+ */
+#include "tests/sim/world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "policy/rules.h"
+#include "port/kinds.h"
+
+#define LIST_MAX 64 /* elements of lists in one object */
+
+enum op { OP_CHANGE, OP_BIND, OP_REMOVE };
+static const char *const op_names[] = { "change", "bind", "delete" };
+
+struct call {
+	uint64_t life;
+	enum op op;
+	char *ns, *name, *uid, *rv, *node;
+	enum kube_kind kind;
+	int64_t grace;
+	/* A change: a block with what it says, where the real thing has its fields. Its two halves are two requests. */
+	struct pod *patch;
+	struct knode *node_patch;
+	bool has_tolerations, has_taints, effect_lost, answer_lost, has_main, main_done;
+	uint64_t term;
+	char new_rv[24];
+	kube_done done;
+	void *arg;
+	enum kube_outcome outcome;
+	bool maybe_done;
+	const char *reason;
+};
+
+static void call_free(struct call *c)
+{
+	free(c->ns);
+	free(c->name);
+	free(c->uid);
+	free(c->rv);
+	free(c->node);
+	free(c->patch);
+	free(c->node_patch);
+	free(c);
+}
+
+static void call_answered(struct world *w, struct ev *e)
+{
+	struct call *c = e->p;
+	struct life *l = life_get(w, c->life);
+	struct kpod *k;
+	char message[256];
+	struct kube_result r = {
+		.outcome = c->outcome,
+		.maybe_done = c->maybe_done,
+		.reason = str_or(c->reason, ""),
+		.message = message,
+		.resource_version = c->outcome == KUBE_OK && *c->new_rv ? c->new_rv : NULL,
+	};
+
+	snprintf(message, sizeof(message), "%s %s: %s", op_names[c->op], c->name, str_or(c->reason, "ok"));
+	if (c->op == OP_BIND && c->maybe_done && (k = pod_by_uid(w, c->uid)))
+		k->bind_doubted = true;
+	if (l && !l->dying)
+		c->done(c->arg, &r);
+	if (!e->a) /* a late effect is still to come, and frees it */
+		call_free(c);
+}
+
+static void merge_pairs(struct pair **pairs, uint32_t *n_pairs, const struct pair *patch, uint32_t n_patch,
+                        struct pair list[LIST_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < *n_pairs && n < LIST_MAX; i++) {
+		bool replaced = false;
+
+		for (uint32_t k = 0; k < n_patch; k++)
+			replaced |= str_eq(patch[k].key, (*pairs)[i].key);
+		if (!replaced)
+			list[n++] = (*pairs)[i];
+	}
+	for (uint32_t k = 0; k < n_patch && n < LIST_MAX; k++)
+		if (patch[k].value)
+			list[n++] = patch[k];
+	*pairs = list;
+	*n_pairs = n;
+}
+
+static void merge_conditions(struct condition **conditions, uint32_t *n_conditions, const struct condition *patch,
+                             uint32_t n_patch, struct condition list[LIST_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < *n_conditions && n < LIST_MAX; i++)
+		if (!condition_get(patch, n_patch, (*conditions)[i].type))
+			list[n++] = (*conditions)[i];
+	for (uint32_t k = 0; k < n_patch && n < LIST_MAX; k++)
+		list[n++] = patch[k];
+	*conditions = list;
+	*n_conditions = n;
+}
+
+void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c)
+{
+	struct pod p = *k->pod;
+	struct condition list[LIST_MAX];
+
+	merge_conditions(&p.conditions, &p.n_conditions, c, 1, list);
+	pod_write(w, k, &p);
+}
+
+/* Which half of a change this is; in a world of the scheduler alone both at once. */
+static bool main_half(const struct world *w, const struct call *c)
+{
+	return !w->whole || (c->has_main && !c->main_done);
+}
+
+static bool status_half(const struct world *w, const struct call *c)
+{
+	return !w->whole || !c->has_main || c->main_done;
+}
+
+static enum kube_outcome change_pod(struct world *w, struct kpod *k, const struct call *c)
+{
+	struct pod p = *k->pod;
+	const struct pod *patch = c->patch;
+	struct pair annotations[LIST_MAX], labels[LIST_MAX];
+	struct condition conditions[LIST_MAX];
+
+	if (c->rv && !str_eq(c->rv, p.meta.resource_version))
+		return KUBE_CONFLICT;
+	if (main_half(w, c)) {
+		merge_pairs(&p.meta.annotations, &p.meta.n_annotations, patch->meta.annotations,
+		            patch->meta.n_annotations, annotations);
+		merge_pairs(&p.meta.labels, &p.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+		if (patch->active_deadline_s)
+			p.active_deadline_s = patch->active_deadline_s;
+	}
+	if (main_half(w, c) && c->has_tolerations) {
+		if (!c->rv)
+			return KUBE_REFUSED;
+		p.tolerations = patch->tolerations;
+		p.n_tolerations = patch->n_tolerations;
+	}
+	if (status_half(w, c))
+		merge_conditions(&p.conditions, &p.n_conditions, patch->conditions, patch->n_conditions, conditions);
+	pod_write(w, k, &p);
+	return KUBE_OK;
+}
+
+static enum kube_outcome change_node(struct world *w, unsigned i, const struct call *c)
+{
+	struct knode n = *w->api.nodes[i].node;
+	const struct knode *patch = c->node_patch;
+	struct pair annotations[LIST_MAX], labels[LIST_MAX];
+	struct condition conditions[LIST_MAX];
+
+	if (c->rv && !str_eq(c->rv, n.meta.resource_version))
+		return KUBE_CONFLICT;
+	if (main_half(w, c)) {
+		merge_pairs(&n.meta.annotations, &n.meta.n_annotations, patch->meta.annotations,
+		            patch->meta.n_annotations, annotations);
+		merge_pairs(&n.meta.labels, &n.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+	}
+	if (main_half(w, c) && c->has_taints) {
+		bool was = node_locked(w, i);
+
+		if (!c->rv)
+			return KUBE_REFUSED;
+		n.taints = patch->taints;
+		n.n_taints = patch->n_taints;
+		for (uint32_t t = 0; t < n.n_taints; t++)
+			w->counts.locks += !was && str_eq(n.taints[t].key, TAINT_LOCK);
+		w->counts.unlocks += was && n.n_taints < w->api.nodes[i].node->n_taints;
+	}
+	if (status_half(w, c))
+		merge_conditions(&n.conditions, &n.n_conditions, patch->conditions, patch->n_conditions, conditions);
+	node_write(w, i, &n);
+	return KUBE_OK;
+}
+
+static enum kube_outcome bind_pod(struct world *w, struct kpod *k, const struct call *c)
+{
+	struct pod p = *k->pod;
+	struct condition conditions[LIST_MAX];
+	struct condition scheduled = { .type = "PodScheduled", .status = COND_TRUE, .changed = clock_wall(&w->clock) };
+
+	if (p.node_name)
+		return str_eq(p.node_name, c->node) ? KUBE_OK : KUBE_CONFLICT;
+	if (p.meta.deletion || p.n_gates || pod_ended(&p))
+		return KUBE_CONFLICT;
+	check_bind(w, k, c->node);
+	merge_conditions(&p.conditions, &p.n_conditions, &scheduled, 1, conditions);
+	p.node_name = c->node;
+	k->bound = w->now;
+	w->counts.binds++;
+	pod_write(w, k, &p);
+	kubelet_look(w, k, 0);
+	if (w->whole)
+		taints_look(w, (unsigned)kube_node_number(w, c->node));
+	return KUBE_OK;
+}
+
+static void call_arrives(struct world *w, struct ev *e);
+
+/* The first half is done: now its conditions, when whoever asked still lives and leads. */
+static bool second_half(struct world *w, struct call *c)
+{
+	struct life *l = life_get(w, c->life);
+
+	if (c->op != OP_CHANGE || !w->whole || !c->has_main || c->main_done ||
+	    !(c->patch ? c->patch->n_conditions : c->node_patch->n_conditions))
+		return false;
+	if (!l || l->dying || !life_effect(l)) {
+		call_free(c);
+		return true;
+	}
+	c->main_done = true;
+	if (c->rv) {
+		free(c->rv);
+		c->rv = mem_strdup(c->new_rv);
+	}
+	if (l->gate.term != c->term || !gate_open(&l->gate, w->now)) {
+		c->outcome = KUBE_NOT_LEADER;
+		c->maybe_done = true;
+		in(w, 0, call_answered, 0, 0, c);
+	} else if (fault_hits(w, FAULT_KUBE_FAIL, 60) || w->now < l->partitioned_until) {
+		c->outcome = KUBE_RETRY;
+		c->maybe_done = true;
+		c->reason = "503";
+		in(w, span(w, USEC_MSEC, 20 * USEC_MSEC), call_answered, 0, 0, c);
+	} else {
+		in(w, span(w, 2 * USEC_MSEC, fault_hits(w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 40 * USEC_MSEC),
+		   call_arrives, 0, 0, c);
+	}
+	return true;
+}
+
+static void call_arrives(struct world *w, struct ev *e)
+{
+	struct call *c = e->p;
+	struct kpod *k = c->kind == KUBE_PODS ? pod_by_name(w, c->ns, c->name) : NULL;
+	int node = c->kind == KUBE_NODES ? kube_node_number(w, c->name) : -1;
+
+	*c->new_rv = 0;
+	if (node >= 0)
+		c->outcome = change_node(w, (unsigned)node, c);
+	else if (!k || (c->uid && !str_eq(c->uid, k->pod->meta.uid)))
+		c->outcome = KUBE_NOT_FOUND;
+	else if (c->rv && c->op != OP_CHANGE && !str_eq(c->rv, k->pod->meta.resource_version))
+		c->outcome = KUBE_CONFLICT;
+	else if (c->op == OP_CHANGE)
+		c->outcome = change_pod(w, k, c);
+	else if (c->op == OP_BIND)
+		c->outcome = bind_pod(w, k, c);
+	else {
+		c->outcome = KUBE_OK;
+		check_remove(w, k);
+		w->counts.deletes++;
+		pod_delete(w, k, c->grace);
+	}
+	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name,
+	    c->node ? " to " : "", str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
+	if (c->outcome == KUBE_OK && c->op == OP_CHANGE)
+		str_copy(c->new_rv, sizeof(c->new_rv),
+		         node >= 0 ? w->api.nodes[node].node->meta.resource_version : k->pod->meta.resource_version);
+	if (e->a) { /* the answer was given long ago */
+		call_free(c);
+		return;
+	}
+	if (c->outcome == KUBE_OK && second_half(w, c))
+		return;
+	c->reason = c->outcome == KUBE_OK ? NULL : "it is not as it was";
+	if (c->answer_lost) {
+		c->outcome = KUBE_RETRY;
+		c->maybe_done = true;
+		c->reason = "connection lost";
+		in(w, span(w, USEC_MSEC, 3 * USEC_SEC), call_answered, 0, 0, c);
+	} else {
+		in(w, span(w, USEC_MSEC, fault_hits(w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 20 * USEC_MSEC),
+		   call_answered, 0, 0, c);
+	}
+}
+
+static void call_sent(struct life *l, struct call *c)
+{
+	struct world *w = l->w;
+	usec_t takes = span(w, USEC_MSEC, 20 * USEC_MSEC);
+
+	if (!life_effect(l)) {
+		call_free(c);
+		return;
+	}
+	c->life = l->serial;
+	c->term = l->gate.term;
+	c->outcome = KUBE_RETRY;
+	w->counts.writes++;
+	if (!gate_open(&l->gate, w->now)) {
+		c->outcome = KUBE_NOT_LEADER;
+		c->reason = "not the leader";
+		in(w, 0, call_answered, 0, 0, c);
+	} else if (w->now < l->partitioned_until) {
+		c->reason = "no route";
+		c->maybe_done = chance(w, 500);
+		in(w, span(w, USEC_MSEC, 5 * USEC_SEC), call_answered, 0, 0, c);
+	} else if (fault_hits(w, FAULT_KUBE_FAIL, 60)) {
+		c->reason = "503";
+		c->maybe_done = chance(w, 500);
+		in(w, takes, call_answered, 0, 0, c);
+	} else if (fault_hits(w, FAULT_KUBE_FAIL, 30)) { /* the effect comes when the caller has given up */
+		c->reason = "timeout";
+		c->maybe_done = true;
+		takes = span(w, USEC_MSEC, USEC_SEC);
+		in(w, takes, call_answered, 1, 0, c);
+		in(w, takes + span(w, 1, USEC_SEC), call_arrives, 1, 0, c);
+	} else {
+		c->answer_lost = fault_hits(w, FAULT_KUBE_FAIL, 60);
+		if (fault_hits(w, FAULT_KUBE_SLOW, 100))
+			takes = span(w, USEC_MSEC, 2 * USEC_SEC);
+		if (l->role != ROLE_SCHEDULER && fault_hits(w, FAULT_LATE, 20))
+			takes = span(w, USEC_SEC, 60 * USEC_SEC);
+		in(w, takes, call_arrives, 0, 0, c);
+	}
+}
+
+static struct life *life_of(struct kube_port *p)
+{
+	return CONTAINER_OF(p, struct life, kube);
+}
+
+static struct call *call_new(enum op op, const struct kube_ref *ref, kube_done done, void *arg)
+{
+	struct call *c = NEW(struct call);
+
+	assert(ref->kind == KUBE_PODS || (ref->kind == KUBE_NODES && op == OP_CHANGE));
+	c->kind = ref->kind;
+	c->op = op;
+	c->ns = mem_strdup(ref->ns);
+	c->name = mem_strdup(ref->name);
+	c->uid = mem_strdup(ref->uid);
+	c->rv = mem_strdup(ref->resource_version);
+	c->done = done;
+	c->arg = arg;
+	return c;
+}
+
+static struct store *port_watch(struct kube_port *p, enum kube_kind kind, const char *ns, const char *label_selector,
+                                const char *field_selector)
+{
+	struct life *l = life_of(p);
+	struct stream *s = stream_of(l, kind);
+
+	assert(!field_selector && (kind == KUBE_PODS || kind == KUBE_NODES));
+	if (!s->watched) {
+		s->ns = ns; /* both are literals */
+		s->label = label_selector;
+		s->watched = true;
+		s->kind = kind;
+		s->store = store_new(store_kind_of(kind));
+		stream_begin(l->w, l, (unsigned)(s - l->streams), span(l->w, USEC_MSEC, USEC_SEC));
+	}
+	return s->store;
+}
+
+static void port_refresh(struct kube_port *p)
+{
+	struct life *l = life_of(p);
+
+	for (unsigned i = 0; i < 2; i++)
+		if (l->streams[i].watched) {
+			store_doubt(l->streams[i].store);
+			stream_begin(l->w, l, i, span(l->w, USEC_MSEC, 50 * USEC_MSEC));
+		}
+}
+
+static void port_change(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg)
+{
+	struct call *c = call_new(OP_CHANGE, &change->ref, done, arg);
+	struct pod patch = { .active_deadline_s = change->active_deadline_s };
+	struct knode node = { 0 };
+	struct meta *meta = c->kind == KUBE_PODS ? &patch.meta : &node.meta;
+	size_t size;
+
+	meta->annotations = (struct pair *)change->annotations;
+	meta->n_annotations = (uint32_t)change->n_annotations;
+	meta->labels = (struct pair *)change->labels;
+	meta->n_labels = (uint32_t)change->n_labels;
+	patch.conditions = node.conditions = (struct condition *)change->conditions;
+	patch.n_conditions = node.n_conditions = (uint32_t)change->n_conditions;
+	if (change->n_tolerations >= 0) {
+		c->has_tolerations = true;
+		patch.tolerations = (struct toleration *)change->tolerations;
+		patch.n_tolerations = (uint32_t)change->n_tolerations;
+	}
+	if (change->n_taints >= 0) {
+		c->has_taints = true;
+		node.taints = (struct taint *)change->taints;
+		node.n_taints = (uint32_t)change->n_taints;
+	}
+	c->has_main = meta->n_annotations || meta->n_labels || c->has_tolerations || c->has_taints ||
+	              change->active_deadline_s;
+	if (c->kind == KUBE_PODS)
+		c->patch = object_copy(KUBE_PODS, &patch, &size);
+	else
+		c->node_patch = object_copy(KUBE_NODES, &node, &size);
+	call_sent(life_of(p), c);
+}
+
+static void port_bind(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg)
+{
+	struct call *c = call_new(OP_BIND, pod, done, arg);
+
+	c->node = mem_strdup(node);
+	call_sent(life_of(p), c);
+}
+
+static void port_remove(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg)
+{
+	struct call *c = call_new(OP_REMOVE, ref, done, arg);
+
+	c->grace = grace_s;
+	call_sent(life_of(p), c);
+}
+
+static void port_create(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done,
+                        void *arg)
+{
+	(void)p, (void)kind, (void)ns, (void)json, (void)done, (void)arg;
+	assert(!"not modelled yet");
+}
+
+static void port_event(struct kube_port *p, const struct kube_event *event)
+{
+	struct life *l = life_of(p);
+
+	say(l->w, "life %llu: event on %s: %s: %s", (unsigned long long)l->serial, event->about.name, event->reason,
+	    event->message);
+}
+
+void kube_port_init(struct life *l)
+{
+	static const struct kube_port_ops ops = { .watch = port_watch,
+		                                  .refresh = port_refresh,
+		                                  .change = port_change,
+		                                  .bind = port_bind,
+		                                  .evict = port_remove,
+		                                  .remove = port_remove,
+		                                  .create = port_create,
+		                                  .event = port_event };
+
+	l->kube.ops = &ops;
+}
+
+void kube_life_ends(struct life *l)
+{
+	for (unsigned i = 0; i < 2; i++)
+		store_free(l->streams[i].store);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Watches: how a process sees the truth. News come late, in order, sometimes twice; a watch breaks, and what happened meanwhile is
+ * only seen in the next list.
+ */
+#include "tests/sim/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "port/kinds.h"
+
+struct list { /* on its way */
+	size_t n;
+	struct version *items[];
+};
+
+struct stream *stream_of(struct life *l, enum kube_kind kind)
+{
+	return &l->streams[kind == KUBE_PODS ? 0 : 1];
+}
+
+static bool selected(const struct stream *s, const struct version *v)
+{
+	const struct meta *m = v->object;
+
+	return (!s->ns || str_eq(s->ns, m->ns)) && (!s->label || pair_get(m->labels, m->n_labels, s->label));
+}
+
+static void put(struct stream *s, const struct version *v)
+{
+	size_t size;
+	const struct meta *m = v->object;
+
+	if (!selected(s, v))
+		return;
+	if (v->removed)
+		store_remove(s->store, m->ns, m->name);
+	else {
+		void *copy = object_copy(v->kind, v->object, &size);
+
+		store_put(s->store, copy, size);
+	}
+}
+
+static void news_arrive(struct world *w, struct ev *e)
+{
+	struct version *v = e->p;
+	struct life *l = life_get(w, e->a);
+	struct stream *s = l ? stream_of(l, v->kind) : NULL;
+
+	if (s && s->epoch == e->b) {
+		put(s, v);
+		store_alive(s->store, w->now);
+	}
+	version_unref(v);
+}
+
+static void list_arrives(struct world *w, struct ev *e)
+{
+	struct list *list = e->p;
+	struct life *l = life_get(w, e->a);
+	struct stream *s = l ? &l->streams[e->b & 1] : NULL;
+
+	if (s && s->epoch == e->b >> 1) {
+		store_replace_begin(s->store);
+		for (size_t i = 0; i < list->n; i++)
+			put(s, list->items[i]);
+		store_replace_end(s->store);
+		store_alive(s->store, w->now);
+		life_wakes(l);
+		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial,
+		    s->kind == KUBE_PODS ? "Pods" : "Nodes", list->n);
+	}
+	for (size_t i = 0; i < list->n; i++)
+		version_unref(list->items[i]);
+	free(list);
+}
+
+static void list_taken(struct world *w, struct ev *e)
+{
+	struct life *l = life_get(w, e->a);
+	struct stream *s = l ? &l->streams[e->b & 1] : NULL;
+	size_t n, max;
+	struct list *list;
+	usec_t takes = span(w, USEC_MSEC, fault_on(w, FAULT_WATCH_SLOW) ? 5 * USEC_SEC : 50 * USEC_MSEC);
+
+	if (!s || s->epoch != e->b >> 1)
+		return;
+	max = s->kind == KUBE_PODS ? w->api.n_pods : w->n_nodes;
+	list = mem_alloc(sizeof(*list) + max * sizeof(struct version *));
+	for (n = 0; n < max; n++)
+		list->items[n] = version_ref(s->kind == KUBE_PODS ? w->api.pods[n]->v : w->api.nodes[n].v);
+	list->n = n;
+	s->broken = false;
+	s->last = w->now + takes;
+	at(w, s->last, list_arrives, l->serial, e->b, list);
+}
+
+void stream_begin(struct world *w, struct life *l, unsigned number, usec_t after)
+{
+	struct stream *s = &l->streams[number];
+
+	s->epoch++;
+	s->broken = true;
+	in(w, after, list_taken, l->serial, s->epoch << 1 | number, NULL);
+}
+
+void streams_break(struct world *w, struct life *l)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (l->streams[i].watched)
+			stream_begin(w, l, i,
+			             MAX_OF(l->partitioned_until - w->now, 0) +
+			                     span(w, 100 * USEC_MSEC, 10 * USEC_SEC));
+}
+
+static void send_news(struct world *w, struct life *l, struct version *v)
+{
+	struct stream *s = stream_of(l, v->kind);
+	usec_t delay = span(w, USEC_MSEC, 20 * USEC_MSEC);
+
+	if (!s->watched || s->broken || !selected(s, v))
+		return;
+	if (fault_hits(w, FAULT_WATCH_DROP, 10)) {
+		say(w, "life %llu: watch breaks", (unsigned long long)l->serial);
+		stream_begin(w, l, (unsigned)(s - l->streams), span(w, 10 * USEC_MSEC, 20 * USEC_SEC));
+		return;
+	}
+	if (fault_hits(w, FAULT_WATCH_SLOW, 20))
+		delay = span(w, USEC_SEC, 40 * USEC_SEC);
+	else if (fault_hits(w, FAULT_WATCH_SLOW, 200))
+		delay = span(w, 100 * USEC_MSEC, 5 * USEC_SEC);
+	s->last = MAX_OF(s->last, w->now + delay);
+	at(w, s->last, news_arrive, l->serial, s->epoch, version_ref(v));
+	if (fault_hits(w, FAULT_WATCH_TWICE, 100))
+		at(w, s->last, news_arrive, l->serial, s->epoch, version_ref(v));
+}
+
+void notify(struct world *w, struct version *v)
+{
+	for (unsigned i = 0; i < LIVES; i++)
+		if (w->lives[i] && !w->lives[i]->dying)
+			send_news(w, w->lives[i], v);
+}
