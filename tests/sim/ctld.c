@@ -390,7 +390,8 @@ static void time_limit(struct world *w, struct ev *e)
 /* slurmctld drains a little after it has given the job up, before the node has no remains of it; but not over another drain. */
 static void drain_for_prolog(struct world *w, struct ev *e)
 {
-	if (!w->ctld.nodes[e->a].drained)
+	/* once it is calm, nobody is left who would lift it */
+	if (!w->calm && !w->ctld.nodes[e->a].drained)
 		node_drain(w, (unsigned)e->a, "Prolog error", ROLES);
 }
 
