@@ -15,7 +15,6 @@
 
 #define REQUEUE_DELAY (120 * USEC_SEC)
 #define PREEMPTING_TIER 100
-#define SLURMD_TIMEOUT (5 * USEC_MINUTE)
 
 /* ---- looking ---- */
 
@@ -775,7 +774,7 @@ void slurmd_gone(struct world *w, unsigned i)
 	}
 	if (!n->loss_to_come) {
 		n->loss_to_come = true;
-		in(w, chance(w, 800) ? span(w, 0, 3 * USEC_SEC) : span(w, 0, SLURMD_TIMEOUT), slurmd_lost, i, 0, NULL);
+		in(w, span(w, 0, 3 * USEC_SEC), slurmd_lost, i, 0, NULL);
 	}
 }
 
