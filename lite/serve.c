@@ -252,6 +252,7 @@ static int open_server(struct server *s, struct err *err)
 	if (r < 0)
 		return r;
 	unlink(ready);
+	signal(SIGPIPE, SIG_IGN);
 	l->clock = clock_real();
 	l->loop = loop_new();
 	l->rng = s->set.seed ? rng_seeded((uint64_t)s->set.seed) : rng_from_kernel();

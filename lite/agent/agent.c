@@ -425,6 +425,7 @@ int agent_main(int argc, char **argv)
 		       buf_text(&help));
 	} else if (r == 0) {
 		log_setup("sunk-lite-agent", s.debug ? LOG_DEBUG : LOG_INFO, LOG_TEXT, STDERR_FILENO);
+		signal(SIGPIPE, SIG_IGN); /* shims may go while we speak to them */
 		a.loop = loop_new();
 		r = set_up(&a, &s, &err);
 		if (r == 0)

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -26,7 +27,7 @@ static bool take_away(const char *dir)
 	_cleanup_fd_ int fd = shim_connect(dir);
 
 	if (fd >= 0) {
-		(void)!write(fd, "term 0\n", 7);
+		(void)!send(fd, "term 0\n", 7, MSG_NOSIGNAL); /* it may be going right now */
 		return false;
 	}
 	log_info("removing %s: its Pod went away while no agent ran", dir);

@@ -549,6 +549,7 @@ static int run(struct daemon *d)
 	struct err err = { 0 };
 	int r;
 
+	signal(SIGPIPE, SIG_IGN); /* whoever reads our log, or waits for an answer, may go before us */
 	log_info("sunk %s starts", SUNK_VERSION);
 	d->clock = clock_real();
 	d->loop = loop_new();

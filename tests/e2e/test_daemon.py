@@ -162,6 +162,17 @@ def test_another_takes_over_at_once_when_the_leader_is_told_to_end(cluster):
     assert third.poll() is None
 
 
+def test_a_log_that_nobody_reads_any_more_ends_nobody(cluster):
+    where = cluster.dir / "listen-unread"
+    p = subprocess.Popen([cluster.dir / "scheduler", "--listen=127.0.0.1:0", "--hook-listen=127.0.0.1:0", "--doorbell-port=0",
+                          f"--listen-file={where}"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    cluster.more.append(p)
+    p.stderr.close()  # it is about to say that it starts, and goes on saying what it does
+    wait_for("it listens", where.exists)
+    p.terminate()
+    assert p.wait(30) == 0
+
+
 def test_without_slurm_it_says_so_and_goes_on(cluster):
     slurm = cluster.dir / "slurm"
     assert get(cluster.url + "/readyz") == (200, "ok\n")

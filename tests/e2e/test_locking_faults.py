@@ -210,7 +210,8 @@ def test_a_prolog_asks_for_the_pod_that_its_slurmd_runs_in(world, locks):
     finally:
         told.write_text(uid())
     assert locks.not_started(second)
-    assert "the Pod that slurmd runs in was not seen in time" in (world.dir / "slurm/log/slurmd.n2.log").read_text()
+    said = world.dir / "slurm/log/slurmd.n2.log"  # by slurmd, once the prolog has ended
+    world.until("it says why", lambda: "the Pod that slurmd runs in was not seen in time" in said.read_text())
     assert world.job_state(first) == "RUNNING"
 
 
