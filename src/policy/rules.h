@@ -32,7 +32,8 @@ struct rules {
 	const char *const *gpu_resources; /* "nvidia.com/gpu", "amd.com/gpu" */
 	uint32_t n_gpu_resources;
 	const char *gpu_type_label;   /* "gpu.nvidia.com/model" */
-	const struct pair *gpu_types; /* the label's value, or the resource → Slurm's type; not here: no type is asked for */
+	const struct pair
+	        *gpu_types; /* the label's value, or the resource → Slurm's type; not here: no type is asked for */
 	uint32_t n_gpu_types;
 	uint32_t uid, gid; /* who a job runs as when the Pod does not say */
 };

@@ -72,7 +72,7 @@ static uint32_t next_by_size(const struct pod_volumes *v, uint32_t last)
 		if (!candidates_of(v, i) || i == last)
 			continue;
 		if (last < v->n && (v->claims[i]->request < v->claims[last]->request ||
-		                    (v->claims[i]->request == v->claims[last]->request && i < last)))
+		                    (i < last && v->claims[i]->request == v->claims[last]->request)))
 			continue;
 		if (best == v->n || v->claims[i]->request < v->claims[best]->request)
 			best = i;

@@ -47,7 +47,7 @@ struct slurm_request {
 	enum slurm_verb verb;
 	uint32_t job_id;
 	const char *node, *text;
-	usec_t since;   /* the as_of of an earlier answer, 0 = everything */
+	usec_t since; /* the as_of of an earlier answer, 0 = everything */
 	uint64_t
 	        digest; /* LOAD_JOBS, LOAD_JOB_STATES: that of an earlier answer. The same answer again is "unchanged". 0 = none */
 	bool detail; /* jobs: resources per node too */

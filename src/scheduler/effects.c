@@ -357,7 +357,7 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 	const struct condition *is = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 	struct kube_change change;
 	struct effect *x;
-	bool paced = false;
+	bool paced = false, told;
 	int n = 0;
 
 	if (d->lost && (!is || is->status != COND_FALSE))
@@ -373,10 +373,11 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 			                               .message = "the Pod's Slurm job runs again",
 			                               .changed = clock_wall(s->o.clock) };
 	is = condition_get(pod->conditions, pod->n_conditions, "PodScheduled");
-	if (!d->unscheduled) {
+	told = is && is->status == COND_FALSE && d->unscheduled && str_eq(is->reason, d->unscheduled) &&
+	       str_eq(is->message, d->unscheduled_text);
+	if (!d->unscheduled || told) {
 		effects_no_wait(s, e);
-	} else if (!is || is->status != COND_FALSE || !str_eq(is->reason, d->unscheduled) ||
-	           !str_eq(is->message, d->unscheduled_text)) {
+	} else {
 		usec_t due = 0;
 
 		if (!e->waiting_since) {
@@ -405,8 +406,6 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 			no_turn(e);
 			paced = d->patient;
 		}
-	} else {
-		effects_no_wait(s, e);
 	}
 	if (!n)
 		return false;

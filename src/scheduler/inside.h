@@ -82,7 +82,8 @@ struct entry {
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
-	struct selected *selected; /* the last claim that was given a node's name; NULL = none. Its texts are behind it */
+	struct selected
+	        *selected; /* the last claim that was given a node's name; NULL = none. Its texts are behind it */
 	char *owed, *owed_reason; /* an event that waits for what is not known yet; NULL = none */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code; /* of the Pod, as last seen */

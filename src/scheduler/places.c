@@ -8,6 +8,7 @@
  */
 #include "scheduler/inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/hostlist.h"
@@ -325,7 +326,10 @@ static bool volumes_are_ready(struct entry *e, const struct pod *pod, const stru
 	switch (volumes_before_bind(pod, volumes, place, &e->placing_claim, why)) {
 	case VOLUMES_READY: return true;
 	case VOLUMES_TAKE: set_placing(e, PLACE_TAKE_VOLUME, NULL, now); break;
-	case VOLUMES_SELECT: set_selecting(e, volumes->claims[e->placing_claim], job, now); break;
+	case VOLUMES_SELECT:
+		assert(volumes); /* who has none has no claim that waits */
+		set_selecting(e, volumes->claims[e->placing_claim], job, now);
+		break;
 	case VOLUMES_WAIT: set_placing(e, PLACE_WAIT, why, now); break;
 	case VOLUMES_ELSEWHERE: set_placing(e, PLACE_BAD, why, now); break;
 	}

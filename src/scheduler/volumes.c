@@ -8,6 +8,7 @@
  */
 #include "scheduler/inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,6 +164,7 @@ static void volume_changed(void *arg, enum store_event event, const void *was, c
 	const struct pvc *claim;
 
 	(void)event;
+	assert(volume);
 	s->volumes_version++;
 	forget(s, volume->name);
 	while ((claim = store_find(s->claims, CLAIM_BY_VOLUME, volume->name, &cursor)))

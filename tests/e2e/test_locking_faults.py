@@ -194,7 +194,7 @@ def test_a_prolog_asks_for_the_pod_that_its_slurmd_runs_in(world, locks):
         return pod.json["metadata"]["uid"] if pod.status == 200 else None
 
     before = uid()
-    world.kubectl("delete", "pod", "-n", "slurm", "n2")
+    world.kubectl("delete", "pod", "-n", "slurm", "n2", "--wait=false")
     world.until("it is made again", lambda: uid() not in (None, before))
     told = world.dir / "slurm/run/slurmd.n2.uid"
     world.until("its slurmd knows", lambda: told.read_text() == uid())
