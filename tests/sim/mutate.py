@@ -42,7 +42,7 @@ MUTATIONS = [
     ("a binding that the watch does not show yet is none", "src/scheduler/scheduler.c", "	pod = as_bound(e, pod, &copy);\n", "	(void)as_bound;\n	(void)copy;\n"),
     ("a new leader trusts its old stores", "src/scheduler/scheduler.c", "		s->o.kube->ops->refresh(s->o.kube);\n", "		(void)0;\n"),
     ("a cancel goes to whoever has the number", "src/scheduler/effects.c", "	else if (!same)\n		end(x, 0);\n", ""),
-    ("the later answer wins, whenever it was asked for", "src/scheduler/jobs.c", "		if (j->known_at > r->asked)\n			continue;\n", ""),
+    ("the later answer wins, whenever it was asked for", "src/scheduler/jobs.c", "		if (j->known_at > r->asked) {\n			passed_over = true;\n			continue;\n", "		if (false) {\n			passed_over = true;\n			continue;\n"),
     ("preempted Pods are left to run", POLICY, "	if (job_is_ending(j) || v->terminate) {\n		if", "	if (job_is_ending(j) || v->terminate) {\n		return;\n		if"),
     ("a suspended job keeps its Pod", POLICY, "	/* Requeued or suspended: Slurm gives the resources away while the Pod uses them. */\n", "	return;\n"),
     ("every ended job deletes its Pod", POLICY, "	if (meant && v->rules->on_cancel == ON_CANCEL_DELETE) {", "	if (true) {"),
