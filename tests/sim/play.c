@@ -70,7 +70,7 @@ static void note(struct record *r, const char *who, char now[PLAY_LINE], const c
 		return;
 	str_copy(now, PLAY_LINE, says);
 	if (r->n < PLAY_LINES)
-		snprintf(r->lines[r->n++], PLAY_LINE, "%s %s", who, says);
+		snprintf(r->lines[r->n++], PLAY_LINE, "%.40s %.200s", who, says);
 }
 
 static void look(struct player *p)
