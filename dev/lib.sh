@@ -68,7 +68,10 @@ show_tail() { # LOG...: the last lines of those that say something
 # OWNER exists, also while nobody listens there: others may be starting, or their daemons dead for a moment.
 PORTS_FIRST=20000 PORTS_SPAN=12000
 free_ports() { # COUNT OWNER
-	f_table=/tmp/sunk-ports.$(id -u) # FIRST COUNT OWNER
+	f_place=/tmp/sunk-$(id -u) f_table=$f_place/ports # FIRST COUNT OWNER
+	mkdir -m 700 "$f_place" 2>/dev/null || true
+	# the name can be guessed: what somebody else put there is not written through
+	[ -n "$(find "$f_place" -maxdepth 0 -type d -user "$(id -u)" ! -perm /077)" ] || die "$f_place is not a private directory of ours: remove it"
 	(
 		umask 077
 		exec 6>>"$f_table"
@@ -90,6 +93,7 @@ free_ports() { # COUNT OWNER
 		[ -n "$f_base" ] || die "found no $1 free ports in a row"
 		printf '%s %s %s\n' "$f_base" "$1" "$2" >>"$f_table.new"
 		cat "$f_table.new" >"$f_table" # not a new file: others wait for this one
+		rm "$f_table.new"
 		printf '%s\n' "$f_base"
 	)
 }
