@@ -10,17 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/args.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/both_sides.h"
 #include "cmd/verb.h"
 #include "kube/client.h"
-#include "kube/config.h"
 #include "kube/cred.h"
 #include "net/loop.h"
-#include "slurm/open.h"
 #include "json/json.h"
 
+#define OWN_ROWS 3
 #define VERDICT_MAX 2048
 
 enum side { KUBERNETES, SLURM, SIDES };
@@ -28,10 +27,10 @@ static const char *const side_names[] = { "Kubernetes", "Slurm" };
 static const char *const only_choices[] = { "both", "kubernetes", "slurm", NULL };
 
 struct settings {
-	char *kubeconfig, *context, *slurm_conf;
-	usec_t timeout, every;
+	struct both_sides sides;
+	usec_t every;
 	int only;
-	bool watch, help, debug;
+	bool watch;
 };
 
 struct verdict {
@@ -52,7 +51,6 @@ struct check {
 	char version[64];
 	/* Slurm */
 	struct slurm_port *slurm;
-	struct gate gate;
 };
 
 static bool all_known(const struct check *c)
@@ -92,7 +90,7 @@ static void ask_kube(struct check *c, const char *path, kube_call_done done)
 	struct kube_request request = { 0 };
 
 	kube_request_plain(&request, path);
-	kube_call_start(c->client, &request, &(struct kube_call_options) { .timeout = c->s->timeout }, done, c);
+	kube_call_start(c->client, &request, &(struct kube_call_options) { .timeout = c->s->sides.timeout }, done, c);
 	kube_request_done(&request);
 }
 
@@ -140,8 +138,7 @@ static void look_at_kube(void *arg)
 	struct err err = { 0 };
 
 	if (!c->client) { /* the kubeconfig may have been repaired since */
-		const struct kube_config_options o = { .path = str_empty(c->s->kubeconfig) ? NULL : c->s->kubeconfig,
-			                               .context = str_empty(c->s->context) ? NULL : c->s->context };
+		const struct kube_config_options o = both_sides_kube(&c->s->sides);
 
 		if (kube_config_load(&o, &c->config, &err) < 0) {
 			conclude(c, KUBERNETES, false, err_text(&err));
@@ -167,7 +164,7 @@ static void got_conf(void *arg, struct slurm_result *result)
 		return;
 	}
 	snprintf(text, sizeof(text), "%s, cluster %s, KillWait %us%s%s", result->conf->version, result->conf->cluster,
-	         result->conf->kill_wait_s, str_empty(c->s->slurm_conf) ? "" : ", ", c->s->slurm_conf);
+	         result->conf->kill_wait_s, str_empty(c->s->sides.slurm_conf) ? "" : ", ", c->s->sides.slurm_conf);
 	conclude(c, SLURM, true, text);
 }
 
@@ -175,7 +172,8 @@ static void look_at_slurm(void *arg)
 {
 	struct check *c = arg;
 
-	c->slurm->ops->call(c->slurm, &(struct slurm_request) { .verb = SLURM_LOAD_CONF, .timeout = c->s->timeout },
+	c->slurm->ops->call(c->slurm,
+	                    &(struct slurm_request) { .verb = SLURM_LOAD_CONF, .timeout = c->s->sides.timeout },
 	                    got_conf, c);
 }
 
@@ -196,12 +194,8 @@ static void look(struct check *c)
 
 static int run(const struct settings *s)
 {
-	struct check c = {
-		.s = s, .loop = loop_new(), .gate = GATE_ALWAYS_OPEN, .wanted = { s->only != 2, s->only != 1 }
-	};
-	const struct slurm_options options = {
-		.pool = { .conf = str_empty(s->slurm_conf) ? NULL : s->slurm_conf, .workers = 2, .gate = &c.gate },
-	};
+	struct check c = { .s = s, .loop = loop_new(), .wanted = { s->only != 2, s->only != 1 } };
+	const struct slurm_options options = both_sides_slurm(&s->sides);
 	struct err err = { 0 };
 	bool ok = true;
 	int r = loop_add_signal(c.loop, SIGTERM, got_signal, &c, &err);
@@ -231,38 +225,13 @@ static int run(const struct settings *s)
 
 int verb_check(int argc, char **argv)
 {
-	struct settings s = { .kubeconfig = (char *)"",
-		              .context = (char *)"",
-		              .slurm_conf = (char *)"",
-		              .timeout = 10 * USEC_SEC,
-		              .every = 5 * USEC_SEC };
-	struct arg args[] = {
-		{ .flag = "kubeconfig",
-		  .type = ARG_STRING,
-		  .value = &s.kubeconfig,
-		  .unit = "FILE",
-		  .help = "Where Kubernetes is; else $KUBECONFIG, ~/.kube/config, or the Pod's service account." },
-		{ .flag = "context",
-		  .type = ARG_STRING,
-		  .value = &s.context,
-		  .unit = "NAME",
-		  .help = "Context of the kubeconfig; else its current one." },
-		{ .flag = "slurm-conf",
-		  .type = ARG_STRING,
-		  .value = &s.slurm_conf,
-		  .unit = "FILE",
-		  .help = "slurm.conf; else $SLURM_CONF or /etc/slurm/slurm.conf." },
+	struct settings s = { .every = 5 * USEC_SEC };
+	struct arg args[OWN_ROWS + BOTH_SIDES_ROWS] = {
 		{ .flag = "only",
 		  .type = ARG_CHOICE,
 		  .value = &s.only,
 		  .choices = only_choices,
 		  .help = "Which side to look at." },
-		{ .flag = "timeout",
-		  .type = ARG_DURATION,
-		  .value = &s.timeout,
-		  .min = 100 * USEC_MSEC,
-		  .max = USEC_HOUR,
-		  .help = "How long one side may take to answer." },
 		{ .flag = "watch",
 		  .type = ARG_BOOL,
 		  .value = &s.watch,
@@ -273,30 +242,29 @@ int verb_check(int argc, char **argv)
 		  .min = 100 * USEC_MSEC,
 		  .max = USEC_HOUR,
 		  .help = "With --watch: how long to wait between two looks." },
-		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log what is being tried." },
-		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};
+	const size_t n = OWN_ROWS + both_sides_rows(&s.sides, args + OWN_ROWS);
 	struct err err = { 0 };
 	char **rest;
 	int n_rest, status = STATUS_USAGE;
 
-	if (args_parse(args, ARRAY_LEN(args), argc, argv, &rest, &n_rest, &err) < 0)
+	if (args_parse(args, n, argc, argv, &rest, &n_rest, &err) < 0)
 		fprintf(stderr, "sunk check: %s\n", err_text(&err));
 	else if (n_rest)
 		fprintf(stderr, "sunk check: takes no argument '%.40s' (--help tells)\n", rest[0]);
-	else if (s.help) {
+	else if (s.sides.help) {
 		_cleanup_buf_ struct buf help = BUF(16384);
 
-		args_help(args, ARRAY_LEN(args), &help);
+		args_help(args, n, &help);
 		printf("usage: sunk check [FLAG...]\n\nTells whether Kubernetes and Slurm can be reached, and if not, "
 		       "what is wrong.\n"
 		       "Exits with 0 when all is well, 1 when something is not.\n\n%s",
 		       buf_text(&help));
 		status = STATUS_OK;
 	} else {
-		log_setup("sunk check", s.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
+		log_setup("sunk check", s.sides.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
 		status = run(&s);
 	}
-	args_done(args, ARRAY_LEN(args));
+	args_done(args, n);
 	return status;
 }

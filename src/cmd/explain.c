@@ -12,12 +12,13 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/both_sides.h"
 #include "cmd/pod_rules.h"
 #include "cmd/verb.h"
-#include "kube/config.h"
 #include "kube/cred.h"
 #include "kube/objects.h"
-#include "slurm/open.h"
+
+#define OWN_ROWS 2
 
 static const char *const outputs[] = { "text", "json", NULL };
 
@@ -32,10 +33,9 @@ static const struct kind {
 
 struct settings {
 	struct pod_rules rules;
-	char *kubeconfig, *context, *slurm_conf, *ns;
-	usec_t timeout;
+	struct both_sides sides;
+	char *ns;
 	int output;
-	bool help, debug;
 };
 
 /* One question at a time */
@@ -230,11 +230,11 @@ static void print_json(const struct explanation *e)
 
 static int run(const struct settings *s, const struct kind *kind, const char *what, bool kill_wait_given)
 {
-	const struct kube_config_options ko = { .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig,
-		                                .context = str_empty(s->context) ? NULL : s->context };
-	const struct slurm_options so = { .pool = { .conf = str_empty(s->slurm_conf) ? NULL : s->slurm_conf,
-		                                    .workers = 2 } };
-	struct explain_world w = { .loop = loop_new(), .timeout = s->timeout, .kill_wait_given = kill_wait_given };
+	const struct kube_config_options ko = both_sides_kube(&s->sides);
+	const struct slurm_options so = both_sides_slurm(&s->sides);
+	struct explain_world w = { .loop = loop_new(),
+		                   .timeout = s->sides.timeout,
+		                   .kill_wait_given = kill_wait_given };
 	struct kube_config *config = NULL;
 	struct cred *cred = NULL;
 	struct explanation *e = NEW(struct explanation);
@@ -289,24 +289,10 @@ static void show_help(const struct arg *args, size_t n)
 	       buf_text(&help));
 }
 
-/* As with kubectl. */
-static void spell_out(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (str_eq(argv[i], "-o"))
-			argv[i] = (char *)"--output";
-		else if (str_eq(argv[i], "-n"))
-			argv[i] = (char *)"--namespace";
-}
-
 int verb_explain(int argc, char **argv)
 {
-	struct settings s = { .kubeconfig = (char *)"",
-		              .context = (char *)"",
-		              .slurm_conf = (char *)"",
-		              .ns = (char *)"",
-		              .timeout = 10 * USEC_SEC };
-	struct arg args[POD_RULES_ROWS + 8] = {
+	struct settings s = { .ns = (char *)"" };
+	struct arg args[OWN_ROWS + BOTH_SIDES_ROWS + POD_RULES_ROWS] = {
 		{ .flag = "output",
 		  .type = ARG_CHOICE,
 		  .value = &s.output,
@@ -317,56 +303,36 @@ int verb_explain(int argc, char **argv)
 		  .value = &s.ns,
 		  .unit = "NAME",
 		  .help = "The namespace when the name has none; else the kubeconfig's. Also -n." },
-		{ .flag = "kubeconfig",
-		  .type = ARG_STRING,
-		  .value = &s.kubeconfig,
-		  .unit = "FILE",
-		  .help = "Where Kubernetes is; else $KUBECONFIG, ~/.kube/config, or the Pod's service account." },
-		{ .flag = "context",
-		  .type = ARG_STRING,
-		  .value = &s.context,
-		  .unit = "NAME",
-		  .help = "Context of the kubeconfig; else its current one." },
-		{ .flag = "slurm-conf",
-		  .type = ARG_STRING,
-		  .value = &s.slurm_conf,
-		  .unit = "FILE",
-		  .help = "slurm.conf; else $SLURM_CONF or /etc/slurm/slurm.conf." },
-		{ .flag = "timeout",
-		  .type = ARG_DURATION,
-		  .value = &s.timeout,
-		  .min = 100 * USEC_MSEC,
-		  .max = USEC_HOUR,
-		  .help = "How long one question may take." },
-		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log what is being asked." },
-		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};
-	const size_t n = 8 + pod_rules_rows(&s.rules, args + 8);
+	const size_t own = OWN_ROWS + both_sides_rows(&s.sides, args + OWN_ROWS);
+	const size_t n = own + pod_rules_rows(&s.rules, args + own);
 	const struct kind *kind = NULL;
 	struct err err = { 0 };
 	bool kill_wait_given = false;
 	int n_rest = 0, status = STATUS_USAGE, r;
 	char **rest;
 
-	spell_out(argc, argv);
+	for (size_t i = 0; i < n; i++)
+		args[i].config = NULL; /* there is no config file here */
+	both_sides_letters(argc, argv);
 	r = args_parse(args, n, argc, argv, &rest, &n_rest, &err);
 	for (size_t i = 0; i < n; i++)
 		kill_wait_given |= str_eq(args[i].flag, "slurm-kill-wait") && args[i].set_by_flag;
-	if (r == 0 && !s.help && n_rest != 2)
+	if (r == 0 && !s.sides.help && n_rest != 2)
 		r = err_set(&err, -EINVAL, "what is to be explained? `sunk explain %s` (--help tells more)",
 		            kinds[0].usage);
-	if (r == 0 && !s.help) {
+	if (r == 0 && !s.sides.help) {
 		kind = find_kind(rest[0]);
 		if (!kind)
 			r = err_set(&err, -EINVAL, "cannot explain a '%.40s' (--help tells what can be)", rest[0]);
 	}
 	if (r < 0)
 		fprintf(stderr, "sunk explain: %s\n", err_text(&err));
-	else if (s.help) {
+	else if (s.sides.help) {
 		show_help(args, n);
 		status = STATUS_OK;
 	} else if (kind) {
-		log_setup("sunk explain", s.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
+		log_setup("sunk explain", s.sides.debug ? LOG_DEBUG : LOG_WARN, LOG_TEXT, STDERR_FILENO);
 		status = run(&s, kind, rest[1], kill_wait_given);
 	}
 	args_done(args, n);

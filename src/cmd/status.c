@@ -11,22 +11,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/args.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/both_sides.h"
 #include "cmd/verb.h"
 #include "kube/kube.h"
-#include "slurm/open.h"
 
+#define OWN_ROWS 4
 #define LOOK_SPAN (20 * USEC_MSEC)
 
 static const char *const outputs[] = { "text", "json", NULL };
 
 struct settings {
-	char *kubeconfig, *context, *slurm_conf, *ns;
-	usec_t timeout, every;
+	struct both_sides sides;
+	char *ns;
+	usec_t every;
 	int output;
-	bool watch, help, debug;
+	bool watch;
 };
 
 enum question { ASK_CONF, ASK_NODES, ASK_JOBS, QUESTIONS };
@@ -90,7 +91,7 @@ static void ask_slurm(struct looker *l)
 		l->slurm->ops->call(l->slurm,
 		                    &(struct slurm_request) { .verb = verbs[i],
 		                                              .since = i == ASK_CONF ? 0 : a->result.as_of,
-		                                              .timeout = l->s->timeout },
+		                                              .timeout = l->s->sides.timeout },
 		                    got_answer, a);
 	}
 }
@@ -231,7 +232,7 @@ static void look(void *arg)
 
 	if (!l->looking) {
 		ask_slurm(l);
-		l->deadline = usec_add(now, l->s->timeout);
+		l->deadline = usec_add(now, l->s->sides.timeout);
 		l->looking = true;
 	}
 	if (!all_known(l) && now < l->deadline) {
@@ -255,8 +256,7 @@ static void got_signal(void *arg, int sig)
 static void open_kube(struct looker *l)
 {
 	const struct settings *s = l->s;
-	const struct kube_options o = { .config = { .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig,
-		                                    .context = str_empty(s->context) ? NULL : s->context },
+	const struct kube_options o = { .config = both_sides_kube(&s->sides),
 		                        .controller = "sunk.coreweave.com/status",
 		                        .instance = "status" };
 	const char *ns = str_empty(s->ns) ? NULL : s->ns;
@@ -271,8 +271,7 @@ static void open_kube(struct looker *l)
 
 static int run(const struct settings *s)
 {
-	const struct slurm_options so = { .pool = { .conf = str_empty(s->slurm_conf) ? NULL : s->slurm_conf,
-		                                    .workers = 2 } };
+	const struct slurm_options so = both_sides_slurm(&s->sides);
 	struct looker l = { .s = s, .loop = loop_new(), .shown = BUF(STATUS_TEXT_MAX) };
 	struct err err = { 0 };
 	int r = loop_add_signal(l.loop, SIGTERM, got_signal, &l, &err);
@@ -302,28 +301,10 @@ static int run(const struct settings *s)
 	return r == 0 && l.ok ? STATUS_OK : STATUS_FAILED;
 }
 
-/* As with kubectl. */
-static void spell_out(int argc, char **argv)
-{
-	static const struct {
-		const char *letter, *word;
-	} table[] = { { "-o", "--output" }, { "-n", "--namespace" }, { "-w", "--watch" } };
-
-	for (int i = 1; i < argc; i++)
-		for (size_t k = 0; k < ARRAY_LEN(table); k++)
-			if (str_eq(argv[i], table[k].letter))
-				argv[i] = (char *)table[k].word;
-}
-
 int verb_status(int argc, char **argv)
 {
-	struct settings s = { .kubeconfig = (char *)"",
-		              .context = (char *)"",
-		              .slurm_conf = (char *)"",
-		              .ns = (char *)"",
-		              .timeout = 10 * USEC_SEC,
-		              .every = 2 * USEC_SEC };
-	struct arg args[] = {
+	struct settings s = { .ns = (char *)"", .every = 2 * USEC_SEC };
+	struct arg args[OWN_ROWS + BOTH_SIDES_ROWS] = {
 		{ .flag = "output",
 		  .type = ARG_CHOICE,
 		  .value = &s.output,
@@ -344,43 +325,20 @@ int verb_status(int argc, char **argv)
 		  .value = &s.ns,
 		  .unit = "NAME",
 		  .help = "Look at Pods of this namespace only: for those who may not read all. Also -n." },
-		{ .flag = "kubeconfig",
-		  .type = ARG_STRING,
-		  .value = &s.kubeconfig,
-		  .unit = "FILE",
-		  .help = "Where Kubernetes is; else $KUBECONFIG, ~/.kube/config, or the Pod's service account." },
-		{ .flag = "context",
-		  .type = ARG_STRING,
-		  .value = &s.context,
-		  .unit = "NAME",
-		  .help = "Context of the kubeconfig; else its current one." },
-		{ .flag = "slurm-conf",
-		  .type = ARG_STRING,
-		  .value = &s.slurm_conf,
-		  .unit = "FILE",
-		  .help = "slurm.conf; else $SLURM_CONF or /etc/slurm/slurm.conf." },
-		{ .flag = "timeout",
-		  .type = ARG_DURATION,
-		  .value = &s.timeout,
-		  .min = 100 * USEC_MSEC,
-		  .max = USEC_HOUR,
-		  .help = "How long one look may take." },
-		{ .flag = "debug", .type = ARG_BOOL, .value = &s.debug, .help = "Log what is being asked." },
-		{ .flag = "help", .type = ARG_BOOL, .value = &s.help, .help = "Show this." },
 	};
-	const size_t n = ARRAY_LEN(args);
+	const size_t n = OWN_ROWS + both_sides_rows(&s.sides, args + OWN_ROWS);
 	_cleanup_buf_ struct buf help = BUF(32768);
 	struct err err = { 0 };
 	int n_rest = 0, status = STATUS_USAGE, r;
 	char **rest;
 
-	spell_out(argc, argv);
+	both_sides_letters(argc, argv);
 	r = args_parse(args, n, argc, argv, &rest, &n_rest, &err);
 	if (r == 0 && n_rest)
 		r = err_set(&err, -EINVAL, "unexpected '%.40s'; for one node: `sunk explain node NAME`", rest[0]);
 	if (r < 0)
 		fprintf(stderr, "sunk status: %s\n", err_text(&err));
-	else if (s.help) {
+	else if (s.sides.help) {
 		args_help(args, n, &help);
 		printf("usage: sunk status [FLAG...]\n\n"
 		       "Shows nodes and Pods at a glance, as both sides see them. It only reads. PODS are those that "
@@ -390,7 +348,7 @@ int verb_status(int argc, char **argv)
 		       buf_text(&help));
 		status = STATUS_OK;
 	} else {
-		log_setup("sunk status", s.debug ? LOG_DEBUG : LOG_ERROR, LOG_TEXT, STDERR_FILENO);
+		log_setup("sunk status", s.sides.debug ? LOG_DEBUG : LOG_ERROR, LOG_TEXT, STDERR_FILENO);
 		status = run(&s);
 	}
 	args_done(args, n);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/both_sides.h"
 #include "cmd/manifest.h"
 #include "cmd/pod_report.h"
 #include "cmd/pod_rules.h"
@@ -129,18 +130,6 @@ static int run(const struct settings *s)
 	return v.report.n_bad ? STATUS_FAILED : STATUS_OK;
 }
 
-/* As with kubectl. */
-static void spell_out(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (str_eq(argv[i], "-f"))
-			argv[i] = (char *)"--filename";
-		else if (str_eq(argv[i], "-o"))
-			argv[i] = (char *)"--output";
-		else if (str_eq(argv[i], "-n"))
-			argv[i] = (char *)"--namespace";
-}
-
 int verb_validate(int argc, char **argv)
 {
 	struct settings s = {
@@ -194,7 +183,7 @@ int verb_validate(int argc, char **argv)
 
 	for (size_t i = 0; i < n; i++)
 		args[i].config = NULL; /* there is no config file here */
-	spell_out(argc, argv);
+	both_sides_letters(argc, argv);
 	if (args_parse(args, n, argc, argv, &rest, &n_rest, &err) < 0)
 		fprintf(stderr, "sunk validate: %s\n", err_text(&err));
 	else if (s.help) {
