@@ -55,6 +55,7 @@ static void evict(struct world *w, struct kpod *k)
 		broken(w, "a lock evicts Pod %s, which is of the Pod Scheduler", k->pod->meta.name);
 	say(w, "Pod %s is evicted from %s", k->pod->meta.name, k->pod->node_name);
 	w->counts.evicted++;
+	pod_disrupted(w, k, "DeletionByTaintManager");
 	pod_delete(w, k, -1);
 }
 

@@ -13,6 +13,9 @@
 #include "policy/placeholder.h"
 #include "policy/rules.h"
 
+#define TAINT_CORDON "node.kubernetes.io/unschedulable"
+#define TAINTS_MAX 16
+
 /* ---- the truth ---- */
 
 bool pod_ended(const struct pod *p)
@@ -95,8 +98,14 @@ struct kpod *pod_create(struct world *w, const struct pod *pod)
 {
 	struct kpod *k = NEW(struct kpod);
 	struct pod p = *pod;
+	struct condition gated = { .type = "PodScheduled", .status = COND_FALSE, .reason = "SchedulingGated" };
 	char uid[32];
 
+	if (p.n_gates && !p.n_conditions) { /* the API server says so itself */
+		gated.changed = clock_wall(&w->clock);
+		p.conditions = &gated;
+		p.n_conditions = 1;
+	}
 	k->number = ++w->api.uids;
 	snprintf(uid, sizeof(uid), "u%llu", (unsigned long long)k->number);
 	p.meta.uid = uid;
@@ -131,22 +140,33 @@ void pod_vanishes(struct world *w, struct kpod *k)
 		nodeset_gone(w, (unsigned)nodeset - 1, ran);
 }
 
+/* As the API server does it: whoever looks sees the deletion first, also of what is gone at once. */
 void pod_delete(struct world *w, struct kpod *k, int64_t grace_s)
 {
 	struct pod p = *k->pod;
+	bool asked = grace_s >= 0;
 
-	if (grace_s < 0)
+	if (!asked)
 		grace_s = p.grace_s;
-	if (!p.node_name || grace_s == 0) {
-		pod_vanishes(w, k);
-		return;
-	}
-	if (p.meta.deletion)
-		return;
+	if (!p.node_name || pod_ended(&p))
+		grace_s = 0; /* there is no kubelet to be asked */
+	if (p.meta.deletion && (grace_s >= p.meta.deletion_grace_s || (!asked && grace_s)))
+		return; /* it can only become sooner */
 	p.meta.deletion = clock_wall(&w->clock) + grace_s * USEC_SEC;
 	p.meta.deletion_grace_s = grace_s;
 	pod_write(w, k, &p);
-	kubelet_look(w, k, 0);
+	if (!pod_let_go(w, k))
+		kubelet_look(w, k, 0);
+}
+
+bool pod_let_go(struct world *w, struct kpod *k)
+{
+	const struct meta *m = &k->pod->meta;
+
+	if (!m->deletion || m->deletion_grace_s || m->n_finalizers)
+		return false;
+	pod_vanishes(w, k);
+	return true;
 }
 
 const char *pod_note(const struct kpod *k, const char *key)
@@ -164,6 +184,33 @@ bool node_locked(const struct world *w, unsigned node)
 	return false;
 }
 
+/* The node lifecycle controller: a cordon is also a taint, a moment later. */
+static bool has_cordon_taint(const struct knode *n)
+{
+	for (uint32_t i = 0; i < n->n_taints; i++)
+		if (str_eq(n->taints[i].key, TAINT_CORDON))
+			return true;
+	return false;
+}
+
+static void cordon_taints(struct world *w, struct ev *e)
+{
+	struct knode n = *w->api.nodes[e->a].node;
+	struct taint taints[TAINTS_MAX];
+	uint32_t kept = 0;
+
+	if (has_cordon_taint(&n) == n.unschedulable)
+		return;
+	for (uint32_t i = 0; i < n.n_taints && kept < TAINTS_MAX - 1; i++)
+		if (!str_eq(n.taints[i].key, TAINT_CORDON))
+			taints[kept++] = n.taints[i];
+	if (n.unschedulable)
+		taints[kept++] = (struct taint) { .key = TAINT_CORDON, .effect = EFFECT_NO_SCHEDULE };
+	n.taints = taints;
+	n.n_taints = kept;
+	node_write(w, (unsigned)e->a, &n);
+}
+
 void node_write(struct world *w, unsigned i, const struct knode *node)
 {
 	struct version *v = versioned(w, KUBE_NODES, &node->meta, false);
@@ -178,6 +225,8 @@ void node_write(struct world *w, unsigned i, const struct knode *node)
 	notify(w, v);
 	if (w->whole && node->n_taints)
 		taints_look(w, i);
+	if (has_cordon_taint(w->api.nodes[i].node) != w->api.nodes[i].node->unschedulable)
+		in(w, span(w, 5 * USEC_MSEC, 200 * USEC_MSEC), cordon_taints, i, 0, NULL);
 }
 
 /* ---- */

@@ -85,15 +85,13 @@ static void kubelet_event(struct world *w, struct ev *e)
 	} else if (k->pod->meta.deletion && k->containers == CONTAINERS_RUN) {
 		usec_t grace = k->pod->meta.deletion_grace_s * USEC_SEC;
 
-		if (k->stopping)
-			return;
-		k->stopping = true;
+		k->stopping = true; /* again when the grace has become shorter */
 		in(w,
 		   MIN_OF(k->stop_for, grace) +
 		           (fault_hits(w, FAULT_KUBELET_SLOW, 300) ? span(w, 0, 90 * USEC_SEC) : 0),
 		   containers_end, k->number, 1, NULL);
 	} else if (k->pod->meta.deletion) {
-		pod_vanishes(w, k);
+		pod_delete(w, k, 0);
 	} else if (k->containers == CONTAINERS_NONE && !pod_ended(k->pod)) {
 		pod_begins(w, k);
 	}

@@ -158,6 +158,11 @@ static int run_list(struct options *o, struct totals *totals)
 }
 
 /* Scenes of a real Slurm, each with so many seeds. */
+static bool play(const char *path, uint64_t seed, bool print)
+{
+	return (strstr(path, "/kube/") ? play_kube : play_trace)(path, seed, print);
+}
+
 static int run_plays(const struct options *o, char **paths, int n)
 {
 	int r = 0;
@@ -165,7 +170,7 @@ static int run_plays(const struct options *o, char **paths, int n)
 	for (int i = 0; i < n; i++) {
 		int64_t k = 0;
 
-		while (k < o->seeds && play_trace(paths[i], (uint64_t)(o->seed + k), o->trace))
+		while (k < o->seeds && play(paths[i], (uint64_t)(o->seed + k), o->trace))
 			k++;
 		if (k == o->seeds)
 			continue;
@@ -232,7 +237,8 @@ int main(int argc, char **argv)
 		{ .flag = "play",
 		  .type = ARG_BOOL,
 		  .value = &o.play,
-		  .help = "Play the recorded scenes that are named, and compare: tests/sim/traces/*.txt" },
+		  .help = "Play the recorded scenes that are named, and compare: tests/sim/traces/*.txt, "
+		          "tests/sim/traces/kube/*.txt" },
 		{ .flag = "trace", .type = ARG_BOOL, .value = &o.trace, .help = "Print everything that happens." },
 	};
 	struct totals totals = { 0 };

@@ -18,15 +18,8 @@
 #include "base/str.h"
 #include "tests/sim/world.h"
 
-#define PLAY_LINES 64
-#define PLAY_LINE 256
 #define PLAY_JOBS 4
 #define PATIENCE USEC_HOUR
-
-struct record {
-	char lines[PLAY_LINES][PLAY_LINE];
-	size_t n;
-};
 
 struct player {
 	struct world w;

@@ -27,6 +27,8 @@ struct call {
 	/* A change: a block with what it says, where the real thing has its fields. Its two halves are two requests. */
 	struct pod *patch;
 	struct knode *node_patch;
+	bool evict, has_finalizers;
+	int unschedulable; /* -1 = leave */
 	bool has_tolerations, has_taints, effect_lost, answer_lost, has_main, main_done;
 	uint64_t term;
 	char new_rv[24];
@@ -72,10 +74,15 @@ static void call_answered(struct world *w, struct ev *e)
 		call_free(c);
 }
 
-static void merge_pairs(struct pair **pairs, uint32_t *n_pairs, const struct pair *patch, uint32_t n_patch,
+/* These tell whether anything is something else now. */
+static bool merge_pairs(struct pair **pairs, uint32_t *n_pairs, const struct pair *patch, uint32_t n_patch,
                         struct pair list[LIST_MAX])
 {
 	uint32_t n = 0;
+	bool changed = false;
+
+	for (uint32_t k = 0; k < n_patch; k++)
+		changed |= !str_eq(pair_get(*pairs, *n_pairs, patch[k].key), patch[k].value);
 
 	for (uint32_t i = 0; i < *n_pairs && n < LIST_MAX; i++) {
 		bool replaced = false;
@@ -90,12 +97,24 @@ static void merge_pairs(struct pair **pairs, uint32_t *n_pairs, const struct pai
 			list[n++] = patch[k];
 	*pairs = list;
 	*n_pairs = n;
+	return changed;
 }
 
-static void merge_conditions(struct condition **conditions, uint32_t *n_conditions, const struct condition *patch,
+static bool same_condition(const struct condition *a, const struct condition *b)
+{
+	return a && a->status == b->status && a->changed / USEC_SEC == b->changed / USEC_SEC &&
+	       str_eq(str_or(a->reason, ""), str_or(b->reason, "")) &&
+	       str_eq(str_or(a->message, ""), str_or(b->message, ""));
+}
+
+static bool merge_conditions(struct condition **conditions, uint32_t *n_conditions, const struct condition *patch,
                              uint32_t n_patch, struct condition list[LIST_MAX])
 {
 	uint32_t n = 0;
+	bool changed = false;
+
+	for (uint32_t k = 0; k < n_patch; k++)
+		changed |= !same_condition(condition_get(*conditions, *n_conditions, patch[k].type), &patch[k]);
 
 	for (uint32_t i = 0; i < *n_conditions && n < LIST_MAX; i++)
 		if (!condition_get(patch, n_patch, (*conditions)[i].type))
@@ -104,6 +123,7 @@ static void merge_conditions(struct condition **conditions, uint32_t *n_conditio
 		list[n++] = patch[k];
 	*conditions = list;
 	*n_conditions = n;
+	return changed;
 }
 
 void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c)
@@ -111,8 +131,17 @@ void pod_set_condition(struct world *w, struct kpod *k, const struct condition *
 	struct pod p = *k->pod;
 	struct condition list[LIST_MAX];
 
-	merge_conditions(&p.conditions, &p.n_conditions, c, 1, list);
-	pod_write(w, k, &p);
+	if (merge_conditions(&p.conditions, &p.n_conditions, c, 1, list))
+		pod_write(w, k, &p);
+}
+
+void pod_disrupted(struct world *w, struct kpod *k, const char *reason)
+{
+	pod_set_condition(w, k,
+	                  &(struct condition) { .type = "DisruptionTarget",
+	                                        .status = COND_TRUE,
+	                                        .reason = reason,
+	                                        .changed = clock_wall(&w->clock) });
 }
 
 /* Which half of a change this is; in a world of the scheduler alone both at once. */
@@ -126,32 +155,110 @@ static bool status_half(const struct world *w, const struct call *c)
 	return !w->whole || !c->has_main || c->main_done;
 }
 
+static bool same_toleration(const struct toleration *a, const struct toleration *b)
+{
+	return str_eq(str_or(a->key, ""), str_or(b->key, "")) && str_eq(str_or(a->value, ""), str_or(b->value, "")) &&
+	       a->op == b->op && a->effect == b->effect && a->has_seconds == b->has_seconds && a->seconds == b->seconds;
+}
+
+/* Those of `a` are all in `b`. */
+static bool tolerations_kept(const struct pod *a, const struct pod *b)
+{
+	for (uint32_t i = 0; i < a->n_tolerations; i++) {
+		bool kept = false;
+
+		for (uint32_t k = 0; k < b->n_tolerations; k++)
+			kept |= same_toleration(&a->tolerations[i], &b->tolerations[k]);
+		if (!kept)
+			return false;
+	}
+	return true;
+}
+
+static bool finalizers_kept(const struct meta *a, const struct meta *b)
+{
+	for (uint32_t i = 0; i < a->n_finalizers; i++) {
+		bool kept = false;
+
+		for (uint32_t k = 0; k < b->n_finalizers; k++)
+			kept |= str_eq(a->finalizers[i], b->finalizers[k]);
+		if (!kept)
+			return false;
+	}
+	return true;
+}
+
+/* What of a Pod's metadata and spec may change. */
+static enum kube_outcome change_pod_main(struct pod *p, const struct call *c, bool *ret_changed)
+{
+	const struct pod *patch = c->patch;
+
+	if ((c->has_tolerations || c->has_finalizers) && !c->rv)
+		return KUBE_REFUSED;
+	if (c->has_tolerations && !tolerations_kept(p, patch))
+		return KUBE_REFUSED; /* they are only added to */
+	if (patch->active_deadline_s && p->active_deadline_s && patch->active_deadline_s > p->active_deadline_s)
+		return KUBE_REFUSED;
+	if (c->has_finalizers && p->meta.deletion && !finalizers_kept(&patch->meta, &p->meta))
+		return KUBE_REFUSED; /* too late for new ones */
+	if (c->has_tolerations) {
+		*ret_changed |= !tolerations_kept(patch, p);
+		p->tolerations = patch->tolerations;
+		p->n_tolerations = patch->n_tolerations;
+	}
+	if (patch->active_deadline_s) {
+		*ret_changed |= p->active_deadline_s != patch->active_deadline_s;
+		p->active_deadline_s = patch->active_deadline_s;
+	}
+	if (c->has_finalizers) {
+		*ret_changed |=
+		        p->meta.n_finalizers != patch->meta.n_finalizers || !finalizers_kept(&p->meta, &patch->meta);
+		p->meta.finalizers = patch->meta.finalizers;
+		p->meta.n_finalizers = patch->meta.n_finalizers;
+	}
+	return KUBE_OK;
+}
+
+/* A change that changes nothing is none: no new version, no news. So is one that lets go of what is deleted: it is gone. */
 static enum kube_outcome change_pod(struct world *w, struct kpod *k, const struct call *c)
 {
 	struct pod p = *k->pod;
 	const struct pod *patch = c->patch;
 	struct pair annotations[LIST_MAX], labels[LIST_MAX];
 	struct condition conditions[LIST_MAX];
+	enum kube_outcome r = KUBE_OK;
+	bool changed = false;
 
 	if (c->rv && !str_eq(c->rv, p.meta.resource_version))
 		return KUBE_CONFLICT;
 	if (main_half(w, c)) {
-		merge_pairs(&p.meta.annotations, &p.meta.n_annotations, patch->meta.annotations,
-		            patch->meta.n_annotations, annotations);
-		merge_pairs(&p.meta.labels, &p.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
-		if (patch->active_deadline_s)
-			p.active_deadline_s = patch->active_deadline_s;
+		changed |= merge_pairs(&p.meta.annotations, &p.meta.n_annotations, patch->meta.annotations,
+		                       patch->meta.n_annotations, annotations);
+		changed |=
+		        merge_pairs(&p.meta.labels, &p.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+		r = change_pod_main(&p, c, &changed);
 	}
-	if (main_half(w, c) && c->has_tolerations) {
-		if (!c->rv)
-			return KUBE_REFUSED;
-		p.tolerations = patch->tolerations;
-		p.n_tolerations = patch->n_tolerations;
-	}
-	if (status_half(w, c))
-		merge_conditions(&p.conditions, &p.n_conditions, patch->conditions, patch->n_conditions, conditions);
-	pod_write(w, k, &p);
+	if (r == KUBE_OK && status_half(w, c))
+		changed |= merge_conditions(&p.conditions, &p.n_conditions, patch->conditions, patch->n_conditions,
+		                            conditions);
+	if (r != KUBE_OK || !changed)
+		return r;
+	if (p.meta.deletion && !p.meta.deletion_grace_s && !p.meta.n_finalizers)
+		pod_vanishes(w, k);
+	else
+		pod_write(w, k, &p);
 	return KUBE_OK;
+}
+
+static bool same_taints(const struct knode *a, const struct knode *b)
+{
+	bool same = a->n_taints == b->n_taints;
+
+	for (uint32_t i = 0; same && i < a->n_taints; i++)
+		same = str_eq(a->taints[i].key, b->taints[i].key) &&
+		       str_eq(str_or(a->taints[i].value, ""), str_or(b->taints[i].value, "")) &&
+		       a->taints[i].effect == b->taints[i].effect && a->taints[i].added == b->taints[i].added;
+	return same;
 }
 
 static enum kube_outcome change_node(struct world *w, unsigned i, const struct call *c)
@@ -160,28 +267,38 @@ static enum kube_outcome change_node(struct world *w, unsigned i, const struct c
 	const struct knode *patch = c->node_patch;
 	struct pair annotations[LIST_MAX], labels[LIST_MAX];
 	struct condition conditions[LIST_MAX];
+	bool changed = false;
 
 	if (c->rv && !str_eq(c->rv, n.meta.resource_version))
 		return KUBE_CONFLICT;
 	if (main_half(w, c)) {
-		merge_pairs(&n.meta.annotations, &n.meta.n_annotations, patch->meta.annotations,
-		            patch->meta.n_annotations, annotations);
-		merge_pairs(&n.meta.labels, &n.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+		changed |= merge_pairs(&n.meta.annotations, &n.meta.n_annotations, patch->meta.annotations,
+		                       patch->meta.n_annotations, annotations);
+		changed |=
+		        merge_pairs(&n.meta.labels, &n.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
+		changed |= c->unschedulable >= 0 && n.unschedulable != (c->unschedulable > 0);
+		if (c->unschedulable >= 0)
+			n.unschedulable = c->unschedulable > 0;
 	}
 	if (main_half(w, c) && c->has_taints) {
 		bool was = node_locked(w, i);
 
 		if (!c->rv)
 			return KUBE_REFUSED;
+		changed |= !same_taints(&n, patch);
 		n.taints = patch->taints;
 		n.n_taints = patch->n_taints;
 		for (uint32_t t = 0; t < n.n_taints; t++)
 			w->counts.locks += !was && str_eq(n.taints[t].key, TAINT_LOCK);
 		w->counts.unlocks += was && n.n_taints < w->api.nodes[i].node->n_taints;
 	}
-	if (status_half(w, c))
-		merge_conditions(&n.conditions, &n.n_conditions, patch->conditions, patch->n_conditions, conditions);
-	node_write(w, i, &n);
+	if (status_half(w, c) && patch->n_conditions) { /* also when it was told before: there is the time of telling */
+		(void)merge_conditions(&n.conditions, &n.n_conditions, patch->conditions, patch->n_conditions,
+		                       conditions);
+		changed = true;
+	}
+	if (changed)
+		node_write(w, i, &n);
 	return KUBE_OK;
 }
 
@@ -248,12 +365,12 @@ static void call_arrives(struct world *w, struct ev *e)
 	struct kpod *k = c->kind == KUBE_PODS ? pod_by_name(w, c->ns, c->name) : NULL;
 	int node = c->kind == KUBE_NODES ? kube_node_number(w, c->name) : -1;
 
-	*c->new_rv = 0;
+	str_copy(c->new_rv, sizeof(c->new_rv), k ? k->pod->meta.resource_version : "");
 	if (node >= 0)
 		c->outcome = change_node(w, (unsigned)node, c);
 	else if (!k || (c->uid && !str_eq(c->uid, k->pod->meta.uid)))
 		c->outcome = KUBE_NOT_FOUND;
-	else if (c->rv && c->op != OP_CHANGE && !str_eq(c->rv, k->pod->meta.resource_version))
+	else if (c->rv && c->op == OP_REMOVE && !str_eq(c->rv, k->pod->meta.resource_version))
 		c->outcome = KUBE_CONFLICT;
 	else if (c->op == OP_CHANGE)
 		c->outcome = change_pod(w, k, c);
@@ -263,11 +380,15 @@ static void call_arrives(struct world *w, struct ev *e)
 		c->outcome = KUBE_OK;
 		check_remove(w, k);
 		w->counts.deletes++;
+		if (c->evict)
+			pod_disrupted(w, k, "EvictionByEvictionAPI");
 		pod_delete(w, k, c->grace);
 	}
 	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name,
 	    c->node ? " to " : "", str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
-	if (c->outcome == KUBE_OK && c->op == OP_CHANGE)
+	if (k && c->outcome == KUBE_OK && c->op == OP_CHANGE)
+		k = pod_by_name(w, c->ns, c->name); /* it may have been the last that held it: then as it was */
+	if (c->outcome == KUBE_OK && c->op == OP_CHANGE && (node >= 0 || k))
 		str_copy(c->new_rv, sizeof(c->new_rv),
 		         node >= 0 ? w->api.nodes[node].node->meta.resource_version : k->pod->meta.resource_version);
 	if (e->a) { /* the answer was given long ago */
@@ -338,6 +459,7 @@ static struct call *call_new(enum op op, const struct kube_ref *ref, kube_done d
 {
 	struct call *c = NEW(struct call);
 
+	c->unschedulable = -1;
 	assert(ref->kind == KUBE_PODS || (ref->kind == KUBE_NODES && op == OP_CHANGE));
 	c->kind = ref->kind;
 	c->op = op;
@@ -403,8 +525,14 @@ static void port_change(struct kube_port *p, const struct kube_change *change, k
 		node.taints = (struct taint *)change->taints;
 		node.n_taints = (uint32_t)change->n_taints;
 	}
+	if (change->n_finalizers >= 0) {
+		c->has_finalizers = true;
+		meta->finalizers = (const char **)change->finalizers;
+		meta->n_finalizers = (uint32_t)change->n_finalizers;
+	}
+	c->unschedulable = change->unschedulable;
 	c->has_main = meta->n_annotations || meta->n_labels || c->has_tolerations || c->has_taints ||
-	              change->active_deadline_s;
+	              c->has_finalizers || c->unschedulable >= 0 || change->active_deadline_s;
 	if (c->kind == KUBE_PODS)
 		c->patch = object_copy(KUBE_PODS, &patch, &size);
 	else
@@ -424,6 +552,15 @@ static void port_remove(struct kube_port *p, const struct kube_ref *ref, int64_t
 {
 	struct call *c = call_new(OP_REMOVE, ref, done, arg);
 
+	c->grace = grace_s;
+	call_sent(life_of(p), c);
+}
+
+static void port_evict(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg)
+{
+	struct call *c = call_new(OP_REMOVE, ref, done, arg);
+
+	c->evict = true;
 	c->grace = grace_s;
 	call_sent(life_of(p), c);
 }
@@ -449,7 +586,7 @@ void kube_port_init(struct life *l)
 		                                  .refresh = port_refresh,
 		                                  .change = port_change,
 		                                  .bind = port_bind,
-		                                  .evict = port_remove,
+		                                  .evict = port_evict,
 		                                  .remove = port_remove,
 		                                  .create = port_create,
 		                                  .event = port_event };

@@ -20,6 +20,7 @@
  *   locks.c    what must hold of locks and drains
  *   shrink.c   one run by all that it depends on; how a long one is made short
  *   play.c     recorded scenes of a real Slurm, played on the model
+ *   scene.c    scenes of a Kubernetes, played through a port; play_kube.c on the model, sunk_scene.c on a real one
  *   coverage.c which outcomes of decisions were seen
  *   main.c     sunk-sim
  */
@@ -349,6 +350,7 @@ struct kpod *pod_by_name(struct world *w, const char *ns, const char *name);
 void pod_write(struct world *w, struct kpod *k, const struct pod *pod);
 struct kpod *pod_create(struct world *w, const struct pod *pod);
 void pod_delete(struct world *w, struct kpod *k, int64_t grace_s);
+bool pod_let_go(struct world *w, struct kpod *k); /* deleted, and nothing holds it any more: it is gone */
 void pod_vanishes(struct world *w, struct kpod *k);
 void node_write(struct world *w, unsigned i, const struct knode *node);
 int kube_node_number(const struct world *w, const char *name); /* -1 = none */
@@ -370,6 +372,7 @@ void kubelet_returns(struct world *w, unsigned node);
 /* request.c */
 void kube_port_init(struct life *l);
 void kube_life_ends(struct life *l);
+void pod_disrupted(struct world *w, struct kpod *k, const char *reason); /* its condition DisruptionTarget */
 void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c);
 
 /* cluster.c */
