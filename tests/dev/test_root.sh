@@ -105,6 +105,17 @@ test_a_command_runs_in_the_root_as_it_was_written() {
 	[ "$(runs)" = 1 ] || fail "the root was made $(runs) times"
 }
 
+test_what_compilers_made_is_kept_outside_of_root_and_checkout() {
+	need_root
+	prepare
+	cd "$tmp/checkout" || exit
+	CCACHE_DIR=/nowhere "$root" sh -c 'echo "$CCACHE_DIR"; echo "$CCACHE_BASEDIR"; echo "${CCACHE_MAXSIZE:?}" >"$1/max"; echo "${PATH%%:*}"' sh "$tmp" >"$tmp/said"
+	printf '%s\n' "$SUNK_CACHE/ccache" "$tmp/checkout" /usr/lib/ccache >"$tmp/want"
+	cmp "$tmp/want" "$tmp/said"
+	SUNK_ROOT=native CCACHE_DIR=/mine "$root" sh -c 'echo "$CCACHE_DIR"' >"$tmp/said"
+	assert_has "$tmp/said" /mine # on a host of one's own it is one's own
+}
+
 test_the_root_follows_the_package_list() {
 	prepare
 	one=$("$root" --path)
