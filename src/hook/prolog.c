@@ -209,6 +209,7 @@ int prolog_run(const struct prolog *p)
 	_cleanup_buf_ struct buf cause = BUF(CAUSE_MAX + 64);
 	struct hook_answer answer = { 0 };
 	struct err err = { 0 };
+	bool going;
 	int r;
 
 	if (!environment_is_sane(p, "prolog"))
@@ -225,13 +226,14 @@ int prolog_run(const struct prolog *p)
 		buf_done(&answer.body);
 		return 0;
 	}
+	going = r == 0 && answer.status == PROLOG_GOING;
 	if (r < 0)
 		str_add_safe(&cause, err_text(&err), strlen(err_text(&err)), CAUSE_MAX);
 	else
 		prolog_cause(buf_text(&answer.body), answer.body.len, &cause);
 	fprintf(stderr, "sunk-hook prolog: node %s is not free for job %s: %s\n", p->node, p->job, buf_text(&cause));
 	buf_done(&answer.body);
-	drain("prolog", p->node, "Reason=" PROLOG_REASON);
+	drain("prolog", p->node, going ? "Reason=" PROLOG_GOING_REASON : "Reason=" PROLOG_REASON);
 	return 1;
 }
 

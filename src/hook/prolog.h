@@ -2,7 +2,8 @@
  *
  * sunk-hook prolog: no job starts before its node is locked. Asks the syncer's pre-hook and waits; the syncer may be away for a
  * while (restarting, failing over). When the node cannot be locked in time the node is drained with a reason that says what lifts
- * it, the job does not start, and one line in slurmd's log names what was in the way.
+ * it, the job does not start, and one line in slurmd's log names what was in the way. Where slurmd's own Pod is being deleted that
+ * is known at once, and the drain is the one that goes with the Pod.
  *
  * sunk-hook epilog: tells the syncer that a job has ended, so that the node is unlocked at once; the syncer looks for itself, too.
  * After a placeholder job it holds the node COMPLETING until the job's Pod has left, or drains it.
@@ -20,11 +21,14 @@
 #define EPILOG_REASON "k8s: pod deletion timeout"
 #define PROLOG_UNKNOWN_MAX (10 * USEC_SEC) /* a node that the syncer does not know yet has just registered */
 #define PROLOG_REASON "prolog pre-hook failed (sunk:verify-undrain)"
+/* The Pod of slurmd is being deleted: the syncer's own words, so that it lifts them when the next Pod of that name is ready. */
+#define PROLOG_GOING_REASON "k8s: pod pending deletion"
+#define PROLOG_GOING 409 /* how the pre-hook says so */
 
 struct prolog {
 	const char *url, *token, *ca_file; /* token and ca_file may be NULL */
-	const char *node, *job, *extra;    /* SLURMD_NODENAME, SLURM_JOB_ID, SLURM_JOB_EXTRA */
-	const char *slurmd_uid;            /* of the Pod that slurmd runs in; NULL = not known */
+	const char *node, *job, *extra; /* SLURMD_NODENAME, SLURM_JOB_ID, SLURM_JOB_EXTRA */
+	const char *slurmd_uid; /* of the Pod that slurmd runs in; NULL = not known */
 	usec_t timeout;
 };
 

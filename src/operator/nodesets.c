@@ -15,6 +15,8 @@
 #define SETTLE_SPAN (3 * USEC_SEC) /* for the watch to show what we wrote */
 #define RETRY_BASE (100 * USEC_MSEC)
 #define RETRY_MAX (30 * USEC_SEC)
+#define MISSED_BASE (20 * USEC_MSEC)
+#define MISSED_TRIES 50u
 #define LOOK_AGAIN (30 * USEC_SEC) /* for what only time changes */
 #define TROUBLE_TELL (2 * USEC_SEC) /* what has passed by then is no trouble */
 #define STEPS_MAX 64               /* at a time, of one set */
@@ -38,7 +40,7 @@ struct set_entry {
 	usec_t settle_until, not_before, trouble_since;
 	uint64_t said, trouble; /* hashes of what was told, and of what is to be told if it lasts */
 	unsigned tries;
-	bool failed;
+	bool failed, missed; /* missed: something was not as it had been read */
 	struct nodeset_status status; /* for metrics; no texts */
 	bool counted;
 };
@@ -185,15 +187,40 @@ struct effect {
 	struct set_entry *e;
 	size_t expect;
 	char what[64];
+	const char *reason; /* NULL, or of what is told once it is done, perhaps */
+	char text[512];
+	char *forgets; /* a drain that goes with a Pod; may be NULL */
 };
+
+static struct kube_ref ref_of(enum kube_kind kind, const struct meta *m)
+{
+	return (struct kube_ref) {
+		.kind = kind, .ns = m->ns, .name = m->name, .uid = m->uid, .resource_version = m->resource_version
+	};
+}
+
+static void tell(struct nodesets *c, const struct nodeset *set, bool warning, const char *reason, const char *text)
+{
+	c->o.kube->ops->event(c->o.kube, &(struct kube_event) { .about = ref_of(KUBE_NODESETS, &set->meta),
+	                                                        .type = warning ? "Warning" : "Normal",
+	                                                        .reason = reason,
+	                                                        .action = "Reconciling",
+	                                                        .message = text });
+}
 
 static void answered(void *arg, const struct kube_result *r)
 {
 	struct effect *x = arg;
 	struct nodesets *c = x->c;
 	struct set_entry *e = x->e;
+	const struct nodeset *set = store_get_key(c->sets, e->key);
 
 	e->n_busy--;
+	if ((r->outcome == KUBE_OK || r->maybe_done) && x->reason && set)
+		tell(c, set, false, x->reason, x->text);
+	if ((r->outcome == KUBE_OK || r->maybe_done) && x->forgets && set)
+		tell(c, set, true, "DrainForgotten", x->forgets);
+	free(x->forgets);
 	e->expects[x->expect].answered = true;
 	if (r->outcome != KUBE_OK) {
 		/* nothing will show */
@@ -203,17 +230,23 @@ static void answered(void *arg, const struct kube_result *r)
 			log_error("NodeSet %s: %s: %s", e->key, x->what, r->message);
 		else
 			log_debug("NodeSet %s: %s: %s", e->key, x->what, r->message);
-		e->failed = true;
+		if (r->outcome == KUBE_CONFLICT || r->outcome == KUBE_NOT_FOUND)
+			e->missed = true;
+		else
+			e->failed = true;
 	}
 	if (!e->n_busy) {
 		usec_t wait = 0;
 
 		if (e->failed)
 			wait = MAX_OF(backoff_span(&c->rng, e->tries, RETRY_BASE, RETRY_MAX), r->retry_after);
-		e->tries = e->failed ? e->tries + (e->tries < 100) : 0;
-		if (e->failed && c->retries)
+		else if (
+		        e->missed) /* another look, by what the watch shows then: a Pod that others write often is not to stay for that */
+			wait = MIN_OF(e->tries + 1, MISSED_TRIES) * MISSED_BASE;
+		e->tries = e->failed || e->missed ? e->tries + (e->tries < 100) : 0;
+		if ((e->failed || e->missed) && c->retries)
 			*c->retries += 1;
-		e->failed = false;
+		e->failed = e->missed = false;
 		e->not_before = wait ? usec_add(now_of(c), wait) : 0;
 		e->settle_until = usec_add(now_of(c), SETTLE_SPAN);
 		mark(c, e->key, e->not_before);
@@ -239,22 +272,6 @@ static struct effect *begin(struct nodesets *c, struct set_entry *e, const struc
 	if (c->steps)
 		*c->steps += 1;
 	return x;
-}
-
-static struct kube_ref ref_of(enum kube_kind kind, const struct meta *m)
-{
-	return (struct kube_ref) {
-		.kind = kind, .ns = m->ns, .name = m->name, .uid = m->uid, .resource_version = m->resource_version
-	};
-}
-
-static void tell(struct nodesets *c, const struct nodeset *set, bool warning, const char *reason, const char *text)
-{
-	c->o.kube->ops->event(c->o.kube, &(struct kube_event) { .about = ref_of(KUBE_NODESETS, &set->meta),
-	                                                        .type = warning ? "Warning" : "Normal",
-	                                                        .reason = reason,
-	                                                        .action = "Reconciling",
-	                                                        .message = text });
 }
 
 /* ---- has what we wrote shown? ---- */
@@ -389,8 +406,9 @@ static void make_pod(struct nodesets *c, struct set_entry *e, const struct nodes
 	_cleanup_free_ struct toleration *tolerations = mem_alloc_n(n + TOLERATIONS_OURS, sizeof(*tolerations));
 	const struct owner owner = { "NodeSet", set->meta.name, set->meta.uid, true };
 	const struct pair labels[] = { { LABEL_NODESET, set->meta.name }, { LABEL_REVISION, revision } };
-	char features[FEATURES_TEXT_MAX], text[512];
+	char features[FEATURES_TEXT_MAX];
 	const struct pair annotation = { ANNOTATION_FEATURES, features };
+	struct effect *x;
 	struct kube_make m = { .ref = { .kind = KUBE_PODS, .ns = set->meta.ns, .name = s->name },
 		               .owner = &owner,
 		               .labels = labels,
@@ -406,9 +424,10 @@ static void make_pod(struct nodesets *c, struct set_entry *e, const struct nodes
 	memcpy(tolerations + n, ours, sizeof(ours));
 	features_text(set, s->node, features);
 	m.n_annotations = *features ? 1 : 0;
-	snprintf(text, sizeof(text), "Made Pod %s for Node %s", s->name, s->node->meta.name);
-	tell(c, set, false, "Created", text);
-	c->o.kube->ops->make(c->o.kube, &m, answered, begin(c, e, &m.ref, true, s->node->meta.name, "make a Pod"));
+	x = begin(c, e, &m.ref, true, s->node->meta.name, "make a Pod");
+	x->reason = "Created";
+	snprintf(x->text, sizeof(x->text), "Made Pod %s for Node %s", s->name, s->node->meta.name);
+	c->o.kube->ops->make(c->o.kube, &m, answered, x);
 }
 
 static void change_pod(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const struct nodeset_step *s)
@@ -416,41 +435,40 @@ static void change_pod(struct nodesets *c, struct set_entry *e, const struct nod
 	struct kube_change change = KUBE_CHANGE(ref_of(KUBE_PODS, &s->pod->meta));
 	struct pair annotation = { ANNOTATION_PENDING_DELETION, s->act == NODESET_MARK ? s->why : NULL };
 	const struct owner owner = { "NodeSet", set->meta.name, set->meta.uid, true };
-	char text[512];
+	struct effect *x = begin(c, e, &change.ref, false, NULL, "change a Pod");
 
 	if (s->act == NODESET_ADOPT) {
 		change.owner = &owner;
 	} else {
 		change.annotations = &annotation;
 		change.n_annotations = 1;
-		snprintf(text, sizeof(text), "%s %s: %s",
+		x->reason = s->act == NODESET_MARK ? "Draining" : "Kept";
+		snprintf(x->text, sizeof(x->text), "%s %s: %s",
 		         s->act == NODESET_MARK ? "Draining Slurm node" : "Keeping Slurm node", s->pod->meta.name,
 		         s->act == NODESET_MARK ? s->why : "it may stay after all");
-		tell(c, set, false, s->act == NODESET_MARK ? "Draining" : "Kept", text);
 	}
-	c->o.kube->ops->change(c->o.kube, &change, answered, begin(c, e, &change.ref, false, NULL, "change a Pod"));
+	c->o.kube->ops->change(c->o.kube, &change, answered, x);
 }
 
-static void delete_pod(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const struct nodeset_step *s)
+static void delete_pod(struct nodesets *c, struct set_entry *e, const struct nodeset_step *s)
 {
 	struct kube_ref ref = ref_of(KUBE_PODS, &s->pod->meta);
 	const char *drain = s->replaced ? NULL : nodeset_foreign_drain(s->pod);
-	char text[1024];
+	struct effect *x = begin(c, e, &ref, false, NULL, "delete a Pod");
 
-	snprintf(text, sizeof(text), "Deleted Pod %s: %s", s->pod->meta.name, s->why);
-	tell(c, set, false, "Deleted", text);
+	x->reason = "Deleted";
+	snprintf(x->text, sizeof(x->text), "Deleted Pod %s: %s", s->pod->meta.name, s->why);
 	if (drain) { /* Slurm forgets it together with the node */
 		const char *node = str_or(nodeset_pod_node(s->pod), "?");
 
-		snprintf(text, sizeof(text),
-		         "Slurm node %s leaves Slurm, and its drain with it: '%.512s'. When Node %s is not to be used, "
-		         "cordon it: "
-		         "a Slurm node that comes back there is not drained",
-		         s->pod->meta.name, drain, node);
-		str_mask_unsafe(text);
-		tell(c, set, true, "DrainForgotten", text);
+		x->forgets = str_printf("Slurm node %s leaves Slurm, and its drain with it: '%.512s'. When Node %s is "
+		                        "not to be used, cordon it: a Slurm node that comes back there is not drained",
+		                        s->pod->meta.name, drain, node);
+		str_mask_unsafe(x->forgets);
 	}
-	c->o.kube->ops->remove(c->o.kube, &ref, -1, answered, begin(c, e, &ref, false, NULL, "delete a Pod"));
+	if (s->forced)
+		ref.resource_version = NULL;
+	c->o.kube->ops->remove(c->o.kube, &ref, -1, answered, x);
 }
 
 static void take(struct nodesets *c, struct set_entry *e, const struct nodeset *set, const struct nodeset_step *s,
@@ -461,7 +479,7 @@ static void take(struct nodesets *c, struct set_entry *e, const struct nodeset *
 	case NODESET_ADOPT:
 	case NODESET_MARK:
 	case NODESET_UNMARK: change_pod(c, e, set, s); break;
-	case NODESET_DELETE: delete_pod(c, e, set, s); break;
+	case NODESET_DELETE: delete_pod(c, e, s); break;
 	}
 }
 
@@ -749,7 +767,7 @@ struct nodesets *nodesets_new(const struct nodesets_options *o)
 	struct nodesets *c = NEW(struct nodesets);
 
 	c->o = *o;
-	c->rng = rng_from_kernel();
+	c->rng = o->seed ? rng_seeded(o->seed) : rng_from_kernel();
 	c->sets = o->kube->ops->watch(o->kube, KUBE_NODESETS, NULL, NULL, NULL);
 	c->slices = o->kube->ops->watch(o->kube, KUBE_NODESLICES, NULL, NULL, NULL);
 	c->pods = o->kube->ops->watch(o->kube, KUBE_PODS, NULL, NULL, NULL);

@@ -21,6 +21,7 @@ struct nodesets_options {
 	struct metrics *metrics; /* may be NULL */
 	void (*wake)(void *arg);
 	void *wake_arg;
+	uint64_t seed; /* of chance; 0 = the kernel's */
 };
 
 struct nodesets *nodesets_new(const struct nodesets_options *o);

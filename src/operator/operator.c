@@ -383,7 +383,9 @@ static void note_lock(struct operator* op, struct node_entry *e, const struct lo
 static bool lock(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod)
 {
 	_cleanup_buf_ struct buf names = BUF(BLOCKED_TEXT_MAX);
-	struct lock_view v = { .pod_there = pod != NULL, .pods_are_fresh = store_synced(op->pods) };
+	struct lock_view v = { .pod_there = pod != NULL,
+		               .pod_goes = pod && pod->meta.deletion,
+		               .pods_are_fresh = store_synced(op->pods) };
 	struct lock_decision d;
 
 	if (pod)

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "base/test.h"
-#include "policy/nodeset.h"
+#include "policy/nodeset_plan.h"
 #include "port/kinds.h"
 
 #define CALLS 32
@@ -64,8 +64,11 @@ static void fake_make(struct kube_port *p, const struct kube_make *m, kube_done 
 
 static void fake_remove(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg)
 {
+	char verb[40];
+
 	(void)grace_s;
-	note(fake_of(p), "remove", ref, done, arg);
+	snprintf(verb, sizeof(verb), "remove %s of %s:", str_or(ref->resource_version, "any"), ref->uid);
+	note(fake_of(p), verb, ref, done, arg);
 }
 
 static void fake_event(struct kube_port *p, const struct kube_event *e)
@@ -232,6 +235,73 @@ static void test_a_node_that_is_gone_under_a_job_is_told_at_once_while_other_wor
 	end(f);
 }
 
+/* The same, of a set that wants none: its Slurm node is down. */
+static void put_pod_to_go(struct fake *f, const char *version, const char *note, const char *value)
+{
+	static struct pair labels[] = { { LABEL_NODESET, "a" } };
+	static struct owner owner = { "NodeSet", "a", "a", true };
+	static struct condition conditions[] = {
+		{ .type = CONDITION_RUNNING, .status = COND_FALSE },
+		{ .type = CONDITION_DRAIN, .status = COND_FALSE, .reason = REASON_DOWN_TO_GO }
+	};
+	static struct pair annotations[2] = { { ANNOTATION_PENDING_DELETION, "x" } };
+	struct pod *p = NEW(struct pod);
+
+	annotations[1] = (struct pair) { note, value };
+	p->meta = (struct meta) { .ns = "slurm",
+		                  .name = "a-000-002",
+		                  .uid = "p",
+		                  .resource_version = version,
+		                  .labels = labels,
+		                  .n_labels = 1,
+		                  .annotations = annotations,
+		                  .n_annotations = note ? 2 : 1,
+		                  .owners = &owner,
+		                  .n_owners = 1 };
+	p->node_name = "k2";
+	p->phase = POD_RUNNING;
+	p->conditions = conditions;
+	p->n_conditions = 2;
+	store_put(f->stores[KUBE_PODS], p, sizeof(*p));
+}
+
+static bool has_removed(const struct fake *f, const char *what)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (str_starts(f->calls[i].what, "remove"))
+			return what && str_eq(f->calls[i].what, what);
+	return !what;
+}
+
+static void test_a_pod_is_deleted_as_it_was_read_and_looked_at_again_when_it_is_not_so(void **state)
+{
+	struct fake *f = begin();
+
+	(void)state;
+	put_pod_to_go(f, "7", NULL, NULL);
+	put_set(f, "a", "1");
+	nodesets_step(f->c);
+	assert_true(has_removed(f, "remove 7 of p: a-000-002"));
+	answer(f, KUBE_CONFLICT);
+	nodesets_step(f->c);
+	assert_int_equal(f->n, 0);
+	put_pod_to_go(f, "8", ANNOTATION_LOCK_REQUEST, "normal"); /* a prolog came before it */
+	f->now += 10 * USEC_SEC;
+	nodesets_step(f->c);
+	assert_true(has_removed(f, NULL));
+	answer(f, KUBE_OK);
+	put_pod_to_go(f, "9", NULL, NULL);
+	f->now += 10 * USEC_SEC;
+	nodesets_step(f->c);
+	assert_true(has_removed(f, "remove 9 of p: a-000-002"));
+	answer(f, KUBE_OK);
+	put_pod_to_go(f, "10", ANNOTATION_FORCE_DELETE, ""); /* by force: whatever it is by now */
+	f->now += 10 * USEC_SEC;
+	nodesets_step(f->c);
+	assert_true(has_removed(f, "remove any of p: a-000-002"));
+	end(f);
+}
+
 static void test_nothing_is_written_without_leadership(void **state)
 {
 	struct fake *f = begin();
@@ -245,6 +315,7 @@ static void test_nothing_is_written_without_leadership(void **state)
 	end(f);
 }
 
-TEST_MAIN(TEST(two_nodesets_never_both_make_a_pod_for_one_node),
+TEST_MAIN(TEST(a_pod_is_deleted_as_it_was_read_and_looked_at_again_when_it_is_not_so),
+          TEST(two_nodesets_never_both_make_a_pod_for_one_node),
           TEST(a_pod_that_was_made_is_not_made_again_before_it_shows), TEST(nothing_is_written_without_leadership),
           TEST(a_node_that_is_gone_under_a_job_is_told_at_once_while_other_work_goes_on))

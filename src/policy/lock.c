@@ -133,12 +133,18 @@ static bool is_of_another_pod(const struct lock_view *v)
 	return is_locked(v->node.state) && !is_locked(v->pod.state) && v->pod.state_for != v->pod.epoch;
 }
 
+/* Where neither says locked, nobody has been let through. */
+static bool gets_none(const struct lock_view *v)
+{
+	return v->pod_goes && !is_locked(v->pod.state) && !is_locked(v->node.state);
+}
+
 struct lock_decision lock_decide(const struct lock_view *v)
 {
 	enum lock_state want = v->pod.request == LEVEL_STRICT ? LOCK_LOCKED_STRICT : LOCK_LOCKED;
 	bool upgrade;
 
-	if (!v->pod_there || v->pod.request == LEVEL_NONE)
+	if (!v->pod_there || v->pod.request == LEVEL_NONE || gets_none(v))
 		return decide_unlock(v);
 	/* The Node first, for every new epoch: also when the taint is there, for an unlock of an older leader may be on its way. */
 	if (!v->node.taint || v->node.state_for != v->pod.epoch || is_of_another_pod(v)) {

@@ -64,18 +64,19 @@ const char *blocker_text(enum blocker b); /* one clause: "is being evicted" */
 
 struct lock_view {
 	struct lock_words pod, node;
-	bool pod_there;      /* the NodeSet Pod exists (and is not being deleted): without it nobody may ask */
+	bool pod_there;      /* the NodeSet Pod exists: without it nobody may ask */
 	bool pods_are_fresh; /* the Pods below are as of after the taint was on for pod.epoch */
 	size_t n_blockers;   /* of the level asked for */
+	bool pod_goes; /* it is being deleted: a lock that it has stays until its last job is over, but it gets none */
 };
 
 enum lock_step {
 	LOCK_REST,
-	LOCK_TAINT,      /* Node: taint, state `node_state`, for = epoch: one write */
-	LOCK_SHOW,       /* Pod: state `pod_state`, for = epoch */
-	LOCK_CONFIRM,    /* Node: state `node_state`, for = epoch; the taint stays */
-	LOCK_HIDE,       /* Pod: state and for are removed */
-	LOCK_UNTAINT,    /* Node: taint, state and for are removed */
+	LOCK_TAINT, /* Node: taint, state `node_state`, for = epoch: one write */
+	LOCK_SHOW, /* Pod: state `pod_state`, for = epoch */
+	LOCK_CONFIRM, /* Node: state `node_state`, for = epoch; the taint stays */
+	LOCK_HIDE, /* Pod: state and for are removed */
+	LOCK_UNTAINT, /* Node: taint, state and for are removed */
 };
 struct lock_decision {
 	enum lock_step step;

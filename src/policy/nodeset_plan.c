@@ -59,14 +59,24 @@ static bool is_unbound(const struct pod *p)
 
 enum safety { SAFE, BUSY, UNSURE };
 
-/* May a marked Pod be deleted? What Slurm said before the mark does not count: a drain may have been lifted, a job started since. */
+static const char *note(const struct pod *p, const char *key)
+{
+	return pair_get(p->meta.annotations, p->meta.n_annotations, key);
+}
+
+/* May a marked Pod be deleted? What Slurm said before the mark does not count: a drain may have been lifted, a job started since.
+ * What it said after that may be old, too: a node that is down comes back by itself (ReturnToService), one that is not there
+ * registers, a person lifts a drain. But no job gets past its prolog without a request for the lock on this Pod. Where there is none,
+ * one that comes makes another version of the Pod, which the delete does not touch. */
 static enum safety safe_to_delete(const struct pod *p)
 {
 	static const char *const to_go[] = { REASON_DRAINED_TO_GO, REASON_DOWN_TO_GO, REASON_ABSENT_TO_GO };
 	const struct condition *drain = says(p, CONDITION_DRAIN);
 
-	if (pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_FORCE_DELETE))
+	if (note(p, ANNOTATION_FORCE_DELETE))
 		return SAFE;
+	if (note(p, ANNOTATION_LOCK_REQUEST))
+		return BUSY;
 	if (!drain && !says(p, CONDITION_RUNNING))
 		return p->phase == POD_PENDING ? SAFE : UNSURE; /* slurmd has not begun */
 	if (!drain || is_true(p, CONDITION_RUNNING))
@@ -188,8 +198,7 @@ static void look_at_pods(struct plan *p)
 			.pod = pod,
 			.at = node ? map_get(&p->by_name, node) : NULL,
 			.rank = rank_of(pod),
-			.marked = pair_get(pod->meta.annotations, pod->meta.n_annotations,
-			                   ANNOTATION_PENDING_DELETION) != NULL,
+			.marked = note(pod, ANNOTATION_PENDING_DELETION) != NULL,
 			.ready = pod_is_ready(pod),
 			.over = pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED,
 			.leaving = pod->meta.deletion != 0,
@@ -342,6 +351,7 @@ static struct nodeset_step *step(struct plan *p, enum nodeset_act act, const str
 		s->node = r->at ? r->at->node : NULL;
 		s->why = r->why;
 		s->replaced = r->replaced;
+		s->forced = act == NODESET_DELETE && note(r->pod, ANNOTATION_FORCE_DELETE);
 	}
 	return s;
 }

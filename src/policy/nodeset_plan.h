@@ -5,7 +5,9 @@
  *
  * What holds:
  *  - A Pod is deleted only when it is marked, and Slurm, asked after that, says that nothing runs there and that nothing can start
- *    there any more (drained, down or not there); or when it never ran; or when a person forces it (annotation force-delete). Not knowing keeps it.
+ *    there as things are (drained, down or not there), and no prolog has asked for its lock; or when it never ran; or when a person
+ *    forces it (annotation force-delete). Not knowing keeps it. Unless forced, it is deleted as it was read and in no other version:
+ *    a prolog that asks meanwhile makes another.
  *  - A Pod is marked (ANNOTATION_PENDING_DELETION: the syncer drains) before, and unmarked when it may stay after all.
  *  - At most one Pod of any NodeSet is made for a Node.
  *  - An update takes no more Pods away than maxUnavailable allows, those that are missing for other reasons counted.
@@ -32,7 +34,7 @@ enum nodeset_act {
 	NODESET_ADOPT,  /* `pod` has our label and no owner: own it */
 	NODESET_MARK,   /* `pod`: pending deletion, `why` */
 	NODESET_UNMARK, /* `pod` may stay */
-	NODESET_DELETE, /* `pod`, as it was read */
+	NODESET_DELETE, /* `pod`, as it was read: uid and resourceVersion are preconditions */
 };
 
 struct nodeset_step {
@@ -41,6 +43,7 @@ struct nodeset_step {
 	const struct pod *pod;
 	const char *why;
 	bool replaced; /* DELETE: another of its name comes in its place */
+	bool forced;   /* DELETE: whatever became of it meanwhile */
 	char name[NODESET_POD_NAME_MAX];
 };
 

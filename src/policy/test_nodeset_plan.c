@@ -22,7 +22,7 @@ struct world {
 	struct knode nodes[NODES];
 	struct nodeset_node view_nodes[NODES];
 	struct condition conditions[NODES][4];
-	struct pair labels[NODES][2], annotations[NODES][2];
+	struct pair labels[NODES][2], annotations[NODES][4];
 	struct owner owners[NODES];
 	struct pod pods[NODES];
 	const struct pod *view_pods[NODES];
@@ -289,6 +289,7 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 		bool marked, force;
 		const char *step;
 		size_t n_busy, n_unsure;
+		bool asked;
 	} rows[] = {
 		{ IDLE, false, false, "mark main-000-000", 0, 0 },
 		{ DRAINED, false, false, "mark main-000-000", 0, 0 },
@@ -304,6 +305,12 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 		{ NOTHING_SAID, true, false, "", 0, 1 },
 		{ RUNNING, true, true, "delete main-000-000", 0, 0 },
 		{ NOTHING_SAID, true, true, "delete main-000-000", 0, 0 },
+		/* a prolog has asked for the lock: a node that was down is back, or one that was drained is not, and a job is there */
+		{ DRAINED, true, false, "", 1, 0, .asked = true },
+		{ DOWN, true, false, "", 1, 0, .asked = true },
+		{ ABSENT, true, false, "", 1, 0, .asked = true },
+		{ NOTHING_SAID, true, false, "", 1, 0, .asked = true },
+		{ DOWN, true, true, "delete main-000-000", 0, 0, .asked = true },
 	};
 
 	(void)state;
@@ -314,9 +321,14 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 		say(w, 0, rows[i].slurm, true);
 		if (rows[i].marked)
 			mark(w, 0);
-		w->annotations[0][1] = (struct pair) { ANNOTATION_FORCE_DELETE, "" };
-		w->pods[0].meta.n_annotations += rows[i].force;
+		if (rows[i].asked)
+			w->annotations[0][w->pods[0].meta.n_annotations++] =
+			        (struct pair) { ANNOTATION_LOCK_REQUEST, "normal" };
+		if (rows[i].force)
+			w->annotations[0][w->pods[0].meta.n_annotations++] =
+			        (struct pair) { ANNOTATION_FORCE_DELETE, "" };
 		assert_string_equal(plan(w), rows[i].step);
+		assert_int_equal(*rows[i].step == 'd' && w->steps[0].forced, rows[i].force);
 		assert_int_equal(w->o.n_busy, rows[i].n_busy);
 		assert_int_equal(w->o.n_unsure, rows[i].n_unsure);
 	}

@@ -55,7 +55,8 @@ static void remember(struct sync_entry *e, const struct pod *pod, usec_t now)
 
 	e->had_pod = true;
 	if (!str_eq(e->pod_uid, pod->meta.uid)) {
-		free(e->pod_uid);
+		free(e->gone_uid);
+		e->gone_uid = e->pod_uid;
 		e->pod_uid = mem_strdup(pod->meta.uid);
 		e->own_epoch = 0; /* another Pod counts anew */
 		e->marked = 0;

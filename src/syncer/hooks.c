@@ -20,6 +20,8 @@ enum lock_level sync_hooks_level(const struct sync_entry *e, const struct pod *p
 {
 	enum lock_level level = LEVEL_NONE;
 
+	if (pod->meta.deletion)
+		return level; /* they are told so */
 	LIST_EACH (l, &e->parked) {
 		const struct parked *p = LIST_ITEM(l, struct parked, link);
 
@@ -67,21 +69,28 @@ static void answer_too_late(struct syncer *s, struct parked *p, const struct pod
 /* Whether the Pod of slurmd is one that was never seen. */
 static bool is_to_come(const struct sync_entry *e, const char *slurmd_uid)
 {
-	return !str_empty(slurmd_uid) && !str_eq(slurmd_uid, e->pod_uid);
+	return !str_empty(slurmd_uid) && !str_eq(slurmd_uid, e->pod_uid) && !str_eq(slurmd_uid, e->gone_uid);
+}
+
+/* Whether the Pod that a prolog runs in is being deleted, or gone: whatever is locked for it would come too late. */
+static bool goes(const struct sync_entry *e, const struct pod *pod, const char *slurmd_uid)
+{
+	if (!pod || pod->meta.deletion)
+		return !is_to_come(e, slurmd_uid);
+	return !str_empty(slurmd_uid) && str_eq(slurmd_uid, e->gone_uid);
 }
 
 void sync_hooks_look(struct syncer *s, struct sync_entry *e, const struct pod *pod, enum lock_level holds)
 {
 	usec_t now = sync_now(s), next = USEC_NEVER;
-	bool goes = !pod || pod->meta.deletion;
 	size_t waited = s->n_parked;
 
 	LIST_EACH (l, &e->parked) {
 		struct parked *p = LIST_ITEM(l, struct parked, link);
 
-		if (goes && !is_to_come(e, p->slurmd_uid))
+		if (goes(e, pod, p->slurmd_uid))
 			answer(s, p, 409, going_away);
-		else if (!goes && is_of(p, pod) && holds >= p->level)
+		else if (pod && !pod->meta.deletion && is_of(p, pod) && holds >= p->level)
 			answer(s, p, 200,
 			       holds == LEVEL_STRICT ? "{\"lock\":\"locked_strict\"}" : "{\"lock\":\"locked\"}");
 		else if (now >= p->deadline)
@@ -179,6 +188,10 @@ static int refuse(const struct syncer *s, const struct sync_entry *e, const stru
 	}
 	if (!pod && e && ask->hook == SYNCER_PRE_HOOK && is_to_come(e, ask->slurmd_uid))
 		return 0;
+	if (pod && ask->hook == SYNCER_PRE_HOOK && goes(e, pod, ask->slurmd_uid)) {
+		*ret_json = going_away;
+		return 409;
+	}
 	if (!pod && e && (e->had_pod || (e->node && extra_recall(e->node->extra, &memory)))) {
 		*ret_json = going_away;
 		return 409;

@@ -73,6 +73,7 @@ struct sync_entry {
 	const struct snode *node; /* in the nodes' block; NULL = Slurm has none */
 	uint64_t round;           /* of the list that it was last in */
 	char *pod_uid, *cordon;   /* of the Pod as last seen; kept when it is gone */
+	char *gone_uid;           /* of the one before it */
 	bool had_pod, cordoned, was_listed;
 	bool slurm_busy, kube_busy, waits_for_news;
 	usec_t slurm_wrote;       /* monotonic: decide from newer news only */

@@ -53,6 +53,7 @@ static void entry_free(struct syncer *s, struct sync_entry *e)
 	map_remove(&s->entries, e->name);
 	free(e->name);
 	free(e->pod_uid);
+	free(e->gone_uid);
 	free(e->cordon);
 	free(e->settle_rv);
 	free(e);

@@ -687,6 +687,32 @@ static void test_prologs_that_cannot_be_served_are_told_why(void **state)
 	assert_int_equal(status, 409);
 }
 
+static void test_a_prolog_in_a_pod_that_is_being_deleted_is_refused_at_once_and_asks_for_no_lock(void **state)
+{
+	(void)state;
+	pod->deleting = true;
+	make_ready(true);
+	world_run(&w, A_WHILE);
+	status = 0;
+	syncer_hook(w.syncer,
+	            &(struct syncer_ask) { .hook = SYNCER_PRE_HOOK, .node = "n1", .slurmd_uid = "u1", .reply = reply });
+	assert_int_equal(status, 409);
+	assert_non_null(strstr(reply_text, "its Pod is deleted"));
+	world_run(&w, A_WHILE);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "");
+	/* nor when there is another of that name by now: it does not wait for one that will never be seen again */
+	world_remove(&w, pod);
+	world_run(&w, USEC_SEC);
+	pod = world_pod(&w, "n1");
+	world_run(&w, USEC_SEC);
+	ask_from("u1");
+	assert_int_equal(status, 409);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "");
+	ask_from("u2");
+	assert_int_equal(status, 0);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "normal");
+}
+
 static void test_without_leadership_nothing_is_done_and_prologs_ask_again(void **state)
 {
 	unsigned kube = w.n_kube, slurm = w.n_slurm;
@@ -782,5 +808,6 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_node_is_unlocked_soon_after_its_epilog_told), T(a_lock_of_before_is_not_taken_for_the_new_one),
           T(a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own),
           T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
+          T(a_prolog_in_a_pod_that_is_being_deleted_is_refused_at_once_and_asks_for_no_lock),
           T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),
           T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody), T(slurm_is_asked_no_more_than_it_can_bear))

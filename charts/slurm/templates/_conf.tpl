@@ -23,6 +23,7 @@
   "AccountingStorageType" "accounting_storage/none"
   "MpiDefault" "none"
   "SchedulerType" "sched/backfill"
+  "SchedulerParameters" "nohold_on_prolog_fail"
   "SelectType" "select/cons_tres"
   "SelectTypeParameters" "CR_Core_Memory"
   "PreemptType" "preempt/partition_prio"
