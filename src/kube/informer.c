@@ -273,6 +273,7 @@ struct informer *informer_new(struct loop *l, const struct clock *clock, struct 
 	feed_init(&i->feed, o->kind, i->store);
 	lines_init(&i->lines, INFORMER_LINE_BYTES_MAX);
 	plan_init(&i->plan);
+	i->plan.custom = store_kind_of(o->kind)->custom;
 	if (o->silent)
 		i->plan.silent = o->silent;
 	i->rng = rng_from_kernel();

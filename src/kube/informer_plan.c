@@ -92,6 +92,7 @@ static void watch_ended(struct plan *p, const struct plan_news *news, usec_t now
 {
 	bool healthy = news->accepted && now - p->at >= PLAN_HEALTHY;
 	bool clean = news->event == PLAN_WATCH_ENDED || news->event == PLAN_WATCH_EXPIRED;
+	bool early = news->accepted && now - p->at < p->watch_s * USEC_SEC;
 
 	if (healthy) {
 		p->attempt = 0;
@@ -103,7 +104,7 @@ static void watch_ended(struct plan *p, const struct plan_news *news, usec_t now
 		p->bad = 0;
 
 	if (news->event == PLAN_WATCH_EXPIRED || news->event == PLAN_WATCH_TOO_LARGE || p->bad >= PLAN_BAD_MAX ||
-	    now - p->heard >= p->silent) {
+	    now - p->heard >= p->silent || (p->custom && early)) {
 		p->bad = 0;
 		do_list(p);
 	} else {

@@ -6,7 +6,9 @@
  * What holds:
  *  - A watch goes on from the resourceVersion last seen, however the one before ended, unless the server said that it
  *    is too old, or the silence was longer than any healthy server's: after a restored etcd a watch from "the future"
- * is answered with 200 and nothing. Then everything is listed again.
+ *    is answered with 200 and nothing. Then everything is listed again.
+ *  - So it is when a watch of a custom kind ends before its time: its definition may have changed, and until the server
+ *    ends the watches of the old one they leave out what only the new one knows.
  *  - What is watched from is never newer than the oldest page of the list before it.
  *  - Two requests in a row without a healthy watch between them are further and further apart (no hot loop).
  */
@@ -65,6 +67,7 @@ struct plan {
 	char *token;
 	/* memory */
 	char first[PLAN_VERSION_MAX + 1]; /* of the list's first page */
+	bool custom;                      /* of a kind that a definition may change */
 	usec_t silent;                    /* PLAN_SILENT, unless a test cannot wait that long */
 	usec_t heard;                     /* when the server last sent something of this collection */
 	unsigned attempt, bad, expired;   /* in a row */

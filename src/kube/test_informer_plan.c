@@ -26,6 +26,7 @@ struct row {
 struct scenario {
 	const char *name;
 	struct row rows[12];
+	bool custom;
 };
 
 static const struct scenario scenarios[] = {
@@ -131,6 +132,18 @@ static const struct scenario scenarios[] = {
 	          { LISTED("5"), 0, false, PLAN_DO_WATCH, NOW, "5", NULL },
 	          { LIVED(PLAN_WATCH_TOO_LARGE), 60 * S, true, PLAN_DO_LIST, WAIT(0), NULL, NULL },
 	  } },
+	{ "a custom kind is listed anew when its watch ends early: its definition may have changed",
+	  {
+	          { NEWS(PLAN_START), 0, false, PLAN_DO_LIST, NOW, NULL, NULL },
+	          { LISTED("5"), 0, false, PLAN_DO_WATCH, NOW, "5", NULL },
+	          { LIVED(PLAN_WATCH_ENDED), 20 * S, true, PLAN_DO_LIST, NOW, NULL, NULL },
+	          { LISTED("6"), 0, false, PLAN_DO_WATCH, NOW, "6", NULL },
+	          { LIVED(PLAN_WATCH_ENDED), 0, true, PLAN_DO_LIST, WAIT(0), NULL, NULL },
+	          { LISTED("7"), 0, false, PLAN_DO_WATCH, NOW, "7", NULL },
+	          { NEWS(PLAN_WATCH_ENDED), 0, true, PLAN_DO_WATCH, WAIT(1), "7", NULL },
+	          { LIVED(PLAN_WATCH_ENDED), 400 * S, true, PLAN_DO_WATCH, NOW, "7", NULL },
+	  },
+	  .custom = true },
 };
 
 static void run(const struct scenario *scenario, uint64_t seed)
@@ -140,6 +153,7 @@ static void run(const struct scenario *scenario, uint64_t seed)
 	struct plan p;
 
 	plan_init(&p);
+	p.custom = scenario->custom;
 	for (const struct row *r = scenario->rows; r < scenario->rows + 12; r++) {
 		if (r > scenario->rows && r->news.event == PLAN_START)
 			break;

@@ -101,8 +101,8 @@ static const struct store_kind kinds[KUBE_KINDS] = {
 	[KUBE_CLAIMS] = { "claims", { [CLAIM_BY_VOLUME] = claim_by_volume, [CLAIM_BY_CLASS] = claim_by_class } },
 	[KUBE_VOLUMES] = { "volumes", { [VOLUME_BY_CLASS] = volume_by_class } },
 	[KUBE_CLASSES] = { "classes", { NULL } },
-	[KUBE_NODESETS] = { "nodesets", { NULL } },
-	[KUBE_NODESLICES] = { "nodeslices", { [NODESLICE_BY_NODE] = nodeslice_by_node } },
+	[KUBE_NODESETS] = { "nodesets", { NULL }, .custom = true },
+	[KUBE_NODESLICES] = { "nodeslices", { [NODESLICE_BY_NODE] = nodeslice_by_node }, .custom = true },
 };
 
 const struct store_kind *store_kind_of(enum kube_kind kind)

@@ -354,7 +354,7 @@ void store_put(struct store *s, void *object, size_t size)
 	}
 	e = entry_at(s, number);
 	e->round = s->round;
-	if (is_same(e->object, object)) {
+	if (is_same(e->object, object) && !(s->replacing && s->kind->custom)) {
 		free(object);
 		return;
 	}

@@ -26,6 +26,7 @@ typedef void (*store_index_fn)(const void *object, store_index_add add, void *ar
 struct store_kind {
 	const char *name; /* "pods" */
 	store_index_fn indexes[STORE_INDEXES_MAX];
+	bool custom; /* has a definition that may change: then a new list shows the same version of an object otherwise */
 };
 
 enum store_event { STORE_ADDED, STORE_CHANGED, STORE_REMOVED };

@@ -228,6 +228,24 @@ static void test_a_full_list_removes_what_it_does_not_have(void **state)
 	assert_int_equal(store_count(s), 1);
 }
 
+static void test_a_new_list_of_a_custom_kind_shows_the_same_version_otherwise(void **state)
+{
+	static const struct store_kind custom = { .name = "customs", .indexes = { by_node }, .custom = true };
+	_cleanup_(store_freep) struct store *s = store_new(&custom);
+	_cleanup_buf_ struct buf seen = BUF(4096);
+
+	(void)state;
+	put(s, "a", "x", "1", "n1");
+	store_listen(s, note, &seen);
+	put(s, "a", "x", "1", "n2"); /* told twice */
+	assert_string_equal(buf_text(&seen), "");
+	store_replace_begin(s);
+	put(s, "a", "x", "1", "n2");
+	store_replace_end(s);
+	assert_string_equal(((const struct thing *)store_get(s, "a", "x"))->node, "n2");
+	assert_int_not_equal(seen.len, 0);
+}
+
 static void test_an_abandoned_list_removes_nothing(void **state)
 {
 	_cleanup_(store_freep) struct store *s = store_new(&things);
@@ -436,6 +454,6 @@ static void test_agrees_with_a_plain_array_over_many_changes(void **state)
 TEST_MAIN(TEST(objects_are_found_by_namespace_and_name), TEST(walk_goes_in_order_of_insertion),
           TEST(indexes_follow_changes), TEST(listeners_hear_each_change_once),
           TEST(the_same_version_of_another_object_is_a_change), TEST(a_full_list_removes_what_it_does_not_have),
-          TEST(an_abandoned_list_removes_nothing), TEST(what_a_list_has_but_nobody_could_read_stays),
-          TEST(freshness_is_what_the_source_said_last), TEST(memory_is_accounted_and_comes_back),
-          TEST(agrees_with_a_plain_array_over_many_changes))
+          TEST(a_new_list_of_a_custom_kind_shows_the_same_version_otherwise), TEST(an_abandoned_list_removes_nothing),
+          TEST(what_a_list_has_but_nobody_could_read_stays), TEST(freshness_is_what_the_source_said_last),
+          TEST(memory_is_accounted_and_comes_back), TEST(agrees_with_a_plain_array_over_many_changes))
