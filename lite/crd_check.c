@@ -194,6 +194,29 @@ static void check_versions(struct check *c, yyjson_mut_val *spec)
 		          "must have exactly one version marked as storage version");
 }
 
+/* Objects may still be kept in a version that was the storage version once. */
+static void check_stored(struct check *c, yyjson_mut_val *crd)
+{
+	size_t i = 0, up;
+
+	ARR_EACH (stored, obj_at(crd, "status", "storedVersions")) {
+		const char *name = str_or(obj_str(stored), "");
+		bool there = false;
+
+		ARR_EACH (v, obj_at(crd, "spec", "versions"))
+			there = there || str_eq(obj_str(obj_get(v, "name")), name);
+		up = check_enter(c, "status.storedVersions");
+		check_enter_index(c, i++);
+		if (!there)
+			check_add_text(c, CAUSE_INVALID, NULL, name,
+			               "missing from spec.versions; %s was previously a storage version, and must "
+			               "remain in spec.versions until a storage migration ensures no data remains "
+			               "persisted in %s and removes %s from status.storedVersions",
+			               name, name, name);
+		check_leave(c, up);
+	}
+}
+
 void crd_check(yyjson_mut_val *crd, struct causes *causes)
 {
 	_cleanup_check_ struct check c = check_begin(causes);
@@ -218,4 +241,6 @@ void crd_check(yyjson_mut_val *crd, struct causes *causes)
 	check_word(&c, spec, "scope", WORDS("Cluster", "Namespaced"), true);
 	check_versions(&c, spec);
 	check_names(&c, obj_get(spec, "names"));
+	check_leave(&c, 0);
+	check_stored(&c, crd);
 }

@@ -12,10 +12,13 @@
 #include "base/str.h"
 #include "lite/checks.h"
 #include "lite/crd_schema.h"
+#include "lite/jsonpath.h"
 #include "lite/obj.h"
 #include "lite/scalars.h"
 #include "lite/types.h"
 #include "json/json.h"
+
+#define CHECK_VALUE_MAX ((size_t)64 << 10)
 
 static void validate(struct check *c, yyjson_val *s, yyjson_mut_val *v, yyjson_mut_val *old);
 
@@ -370,6 +373,65 @@ static void validate(struct check *c, yyjson_val *s, yyjson_mut_val *v, yyjson_m
 	check_rules(c, s, v, old);
 }
 
+/* As the server's own language writes it. */
+static void add_value(struct buf *out, yyjson_val *v)
+{
+	yyjson_val *key, *member;
+	yyjson_obj_iter members = yyjson_obj_iter_with(v);
+	_cleanup_free_ char *text = NULL;
+
+	if (!yyjson_is_obj(v)) {
+		text = yyjson_is_str(v) ? mem_strdup(yyjson_get_str(v)) : yyjson_val_write(v, 0, NULL);
+		buf_add_str(out, str_or(text, ""));
+		return;
+	}
+	buf_add_str(out, "map[");
+	for (size_t i = 0; (key = yyjson_obj_iter_next(&members)); i++) {
+		member = yyjson_obj_iter_get_val(key);
+		buf_printf(out, "%s%s:", i ? " " : "", yyjson_get_str(key));
+		add_value(out, member);
+	}
+	buf_add_char(out, ']');
+}
+
+/* A number of replicas that the scale subresource is to show. */
+static void check_replicas(struct check *c, yyjson_val *root, const char *path)
+{
+	static const char *const types[] = { [YYJSON_TYPE_BOOL] = "bool",
+		                             [YYJSON_TYPE_NUM] = "float64",
+		                             [YYJSON_TYPE_STR] = "string",
+		                             [YYJSON_TYPE_ARR] = "[]interface {}",
+		                             [YYJSON_TYPE_OBJ] = "map[string]interface {}" };
+	yyjson_val *v = path ? jsonpath_first(root, path) : NULL;
+	_cleanup_buf_ struct buf shown = BUF(CHECK_VALUE_MAX);
+	_cleanup_mut_doc_ yyjson_mut_doc *doc = obj_doc();
+	int64_t n = json_int(v, 0);
+
+	if (!v || yyjson_is_null(v))
+		return;
+	if (!yyjson_is_int(v)) {
+		add_value(&shown, v);
+		check_add(c, CAUSE_INVALID, path, yyjson_mut_int(doc, 0),
+		          "%s accessor error: %s is of the type %s, expected int64", path, buf_text(&shown),
+		          types[yyjson_get_type(v)]);
+	} else if (n < 0)
+		check_add(c, CAUSE_INVALID, path, yyjson_mut_int(doc, n), "should be a non-negative integer");
+	else if (n > INT32_MAX)
+		check_add(c, CAUSE_INVALID, path, yyjson_mut_int(doc, n), "should be less than or equal to %d",
+		          INT32_MAX);
+}
+
+static void check_scale(struct check *c, const struct kind *k, yyjson_mut_val *obj)
+{
+	const struct crd_scale *scale = crd_scale_of(k);
+	_cleanup_doc_ yyjson_doc *read = scale ? yyjson_mut_val_imut_copy(obj, NULL) : NULL;
+
+	if (!scale)
+		return;
+	check_replicas(c, yyjson_doc_get_root(read), scale->spec_replicas);
+	check_replicas(c, yyjson_doc_get_root(read), scale->status_replicas);
+}
+
 void crd_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_mut_val *old, struct causes *causes)
 {
 	_cleanup_check_ struct check c = check_begin(causes);
@@ -377,4 +439,6 @@ void crd_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_mut_val *old
 
 	if (schema)
 		validate(&c, schema, obj, old);
+	if (!causes->n)
+		check_scale(&c, k, obj);
 }

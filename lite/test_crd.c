@@ -160,6 +160,51 @@ static void test_objects_are_checked_against_the_schema(void **state)
 	}
 }
 
+/* As a real server said it. */
+static void test_replicas_that_cannot_be_scaled_are_refused(void **state)
+{
+	static const char *rows[][2] = {
+		{ "3", NULL },
+		{ "{'zone-a':1}",
+		  ".spec.replicas accessor error: map[zone-a:1] is of the type map[string]interface {}, "
+		  "expected int64" },
+		{ "'x'", ".spec.replicas accessor error: x is of the type string, expected int64" },
+		{ "-1", "should be a non-negative integer" },
+	};
+	_cleanup_mut_doc_ yyjson_mut_doc *doc = quoted(
+	        "{'metadata':{'name':'as.example.com'},'spec':{'group':'example.com','scope':'Namespaced','names':{"
+	        "'plural':'as','kind':'A'},'versions':[{'name':'v1','served':true,'storage':true,'subresources':{"
+	        "'scale':{'specReplicasPath':'.spec.replicas','statusReplicasPath':'.status.replicas'}},'schema':{"
+	        "'openAPIV3Schema':{'type':'object','x-kubernetes-preserve-unknown-fields':true}}}]}}");
+	_cleanup_doc_ yyjson_doc *read = yyjson_mut_doc_imut_copy(doc, NULL);
+	_cleanup_(crd_kind_freep) struct kind *k = crd_kind_new(yyjson_doc_get_root(read), "v1");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_free_ char *text = str_printf("{'spec':{'replicas':%s}}", rows[i][0]);
+		_cleanup_mut_doc_ yyjson_mut_doc *object = quoted(text);
+		_cleanup_causes_ struct causes causes = CAUSES_INIT;
+
+		crd_validate(k, yyjson_mut_doc_get_root(object), NULL, &causes);
+		assert_int_equal(causes.n, rows[i][1] ? 1 : 0);
+		if (causes.n)
+			assert_non_null(strstr(causes.list[0].message, rows[i][1]));
+	}
+}
+
+static void test_a_version_that_objects_are_kept_in_stays(void **state)
+{
+	_cleanup_mut_doc_ yyjson_mut_doc *doc = quoted(definition), *status = quoted("{'storedVersions':['v1','v0']}");
+	_cleanup_causes_ struct causes causes = CAUSES_INIT;
+
+	(void)state;
+	obj_set_copy(doc, yyjson_mut_doc_get_root(doc), "status", yyjson_mut_doc_get_root(status));
+	crd_check(yyjson_mut_doc_get_root(doc), &causes);
+	assert_int_equal(causes.n, 1);
+	assert_string_equal(causes.list[0].field, "status.storedVersions[1]");
+	assert_non_null(strstr(causes.list[0].message, "\"v0\": missing from spec.versions; v0 was previously"));
+}
+
 static void test_a_fixed_value_stays(void **state)
 {
 	_cleanup_(crd_kind_freep) struct kind *k = widgets();
@@ -267,5 +312,6 @@ static void test_paths_find_values(void **state)
 
 TEST_MAIN(TEST(a_definition_becomes_a_kind), TEST(objects_are_pruned_and_defaulted),
           TEST(objects_are_checked_against_the_schema), TEST(a_fixed_value_stays),
+          TEST(replicas_that_cannot_be_scaled_are_refused), TEST(a_version_that_objects_are_kept_in_stays),
           TEST(other_kinds_and_versions_are_refused), TEST(columns_and_explanation_come_from_the_definition),
           TEST(paths_find_values))
