@@ -12,6 +12,7 @@ from load import FOREIGN, OPTIONS, SEED, grows, settle
 from test_scheduler_crash import slurmd_of
 
 BATCH_START_TIMEOUT_S = 3
+AGAIN_S = 180  # what slurmctld could not tell a slurmd it tries again, a minute later and once more
 WORLD = {"options": (*OPTIONS, "--conf", f"BatchStartTimeout={BATCH_START_TIMEOUT_S}"), "nodes": 4}
 pytestmark = pytest.mark.real_only
 
@@ -46,10 +47,10 @@ def test_slurmds_killed(world, load):
     """Pods whose node Slurm gave up have no allocation any more, and go; all others know nothing of it."""
     dice = random.Random(SEED)
     for _ in range(5):
-        grows(load, 2)
+        grows(load, 2, AGAIN_S)
         os.kill(slurmd_of(world, dice.choice(("n1", "n2", "n3")))[0], signal.SIGKILL)
         world.until("all have a slurmd", lambda: all(slurmd_of(world, n) for n in ("n1", "n2", "n3")))
-    grows(load)
+    grows(load, deadline=AGAIN_S)
     load.stop()
     # A job that it was about to start is nowhere now; Slurm notices when a node registers, which it does again some minutes later, or now.
     time.sleep(BATCH_START_TIMEOUT_S + 1)

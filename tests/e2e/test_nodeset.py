@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """NodeSets, run by `sunk operator` on a Kubernetes API. The test stands in for kubelet and syncer."""
 
+import functools
 import json
 import os
 import signal
@@ -20,7 +21,13 @@ LIKE = {
         }
     }
 }
-REPLICAS = "type: integer\n                format: int32\n                minimum: 0\n                maximum: 100000\n                description: >-\n                  How many Pods."
+SPARE = """              overProvision:
+                type: integer
+                format: int32
+                minimum: 0
+                maximum: 100000
+                default: 0
+"""
 PENDING = "sunk.coreweave.com/pending-deletion"
 
 
@@ -237,7 +244,16 @@ def later(lite, tmp_path, old, new):
 
 
 def patch(lite, *changes):
-    lite.kubectl("patch", "nset", "main", "--type=json", "-p", json.dumps([{"op": "add", "path": path, "value": value} for path, value in changes]))
+    """The first is of a definition that the server may not go by yet: then it would refuse or drop it."""
+    args = ("patch", "nset", "main", "--type=json", "-p", json.dumps([{"op": "add", "path": path, "value": value} for path, value in changes]))
+    path, value = changes[0]
+
+    def is_known():
+        got = lite.kubectl(*args, "--dry-run=server", "-o", "json", ok=None)
+        return got and functools.reduce(lambda v, key: v[int(key)] if isinstance(v, list) else v.get(key, {}), path[1:].split("/"), json.loads(got)) == value
+
+    wait_for(f"the server knows {path}", is_known)
+    lite.kubectl(*args)
 
 
 IMAGE = "/spec/template/spec/containers/0/image"
@@ -256,8 +272,9 @@ def three_run(lite, **spec):
 
 
 def untouched(lite, before):
+    wait_for("no Pod is to go", lambda: not marked(lite))  # a watch of the old definition may have shown less for a moment
     now = pods(lite)
-    assert {n: p["metadata"]["uid"] for n, p in now.items()} == before and not marked(lite)
+    assert {n: p["metadata"]["uid"] for n, p in now.items()} == before
     assert {p["spec"]["containers"][0]["image"] for p in now.values()} == {"slurmd"}
 
 
@@ -275,19 +292,15 @@ def test_an_update_strategy_of_a_later_version_leaves_pods_as_they_are(lite, tmp
         ("              replicas:\n", "              paused: {type: boolean, description: Later.}\n              replicas:\n", "/spec/paused", True, "spec.paused: this operator does not know that"),
         ("                  maxUnavailable:\n", "                  partition: {type: integer, description: Later.}\n                  maxUnavailable:\n", "/spec/updateStrategy/partition", 2, "spec.updateStrategy.partition: "),
         ("enum: [In, NotIn, Exists, DoesNotExist, Gt, Lt]", "enum: [In, NotIn, Exists, DoesNotExist, Gt, Lt, Like]", "/spec/affinity", LIKE, ".matchExpressions[0].operator 'Like': "),
-        (REPLICAS, "x-kubernetes-preserve-unknown-fields: true\n                description: >-\n                  How many Pods.", "/spec/replicas", {"zone-a": 1}, "spec.replicas: expected an integer, got an object: "),
+        (SPARE, "              overProvision:\n                x-kubernetes-preserve-unknown-fields: true\n", "/spec/overProvision", {"zone-a": 1}, "spec.overProvision: expected an integer, got an object: "),
     ],
     ids=["field", "field-inside", "word", "type"],
 )  # fmt: skip
 def test_what_only_a_later_version_knows_is_said_and_takes_no_pod_away(lite, tmp_path, old, new, path, value, words):
     """All at once: what is strange, fewer replicas, another template. Without the first, two Pods would go and the third be updated."""
     before = three_run(lite)
-    if old == REPLICAS:  # scale and printing know no such replicas either
-        later(lite, tmp_path, old, new)
-        patch(lite, (path, value), (IMAGE, "slurmd:2"))
-    else:
-        later(lite, tmp_path, old, new)
-        patch(lite, (path, value), (IMAGE, "slurmd:2"), ("/spec/replicas", 1), ("/spec/nodeSelector", {"gpu": "no"}))
+    later(lite, tmp_path, old, new)
+    patch(lite, (path, value), (IMAGE, "slurmd:2"), ("/spec/replicas", 1), ("/spec/nodeSelector", {"gpu": "no"}))
     says(lite, "LaterVersion", words, "upgrade the operator (helm upgrade sunk)")
     untouched(lite, before)
     lite.kubectl("patch", "nset", "main", "--type=json", "-p", json.dumps([{"op": "remove", "path": path}, {"op": "add", "path": "/spec/replicas", "value": 1}]))
@@ -339,13 +352,18 @@ def test_pods_that_a_later_operator_made_are_not_made_anew(lite):
 
 def test_definitions_that_no_longer_serve_our_version_take_nothing_away(lite, tmp_path):
     before = three_run(lite)
-    for name in ("nodesets", "nodeslices"):
-        text = (CRDS / f"{name}.yaml").read_text()
-        head, one = text.split("  versions:\n")
-        new = one.replace("name: v1alpha1", "name: v1beta1")
-        old = one.replace("served: true", "served: false").replace("storage: true", "storage: false")
-        (tmp_path / f"{name}.yaml").write_text(f"{head}  versions:\n{new}{old}")
-        lite.install(tmp_path / f"{name}.yaml")
+
+    def serve(wanted):
+        for name in ("nodesets", "nodeslices"):
+            text = (CRDS / f"{name}.yaml").read_text()
+            head, one = text.split("  versions:\n")
+            assert one.count("served: true") == one.count("storage: true") == one.count("name: v1alpha1") == 1
+            off = one.replace("served: true", "served: false").replace("storage: true", "storage: false")
+            versions = "".join((one if v == wanted else off).replace("name: v1alpha1", f"name: {v}") for v in ("v1alpha1", "v1beta1"))
+            (tmp_path / f"{name}.yaml").write_text(f"{head}  versions:\n{versions}")
+            lite.install(tmp_path / f"{name}.yaml")
+
+    serve("v1beta1")
     assert lite.call("GET", "/apis/sunk.coreweave.com/v1alpha1/nodesets").status == 404
     os.kill(lite.operator.pid, signal.SIGTERM)
     lite.operator.wait(DEADLINE)
@@ -353,6 +371,7 @@ def test_definitions_that_no_longer_serve_our_version_take_nothing_away(lite, tm
     wait_for("it is ready for the rest", lite.is_ready)
     wait_for("it says what to do", lambda: "upgrade sunk when they are of a later version" in lite.said())
     assert {n: p["metadata"]["uid"] for n, p in pods(lite).items()} == before and not marked(lite)
-    lite.install()
+    assert "was previously a storage version" in lite.kubectl("apply", "-f", str(CRDS), ok=False)
+    serve("v1alpha1")
     lite.kubectl("patch", "nset", "main", "--type=merge", "-p", '{"spec":{"replicas":1}}')
     wait_for("it goes on with ours", lambda: len(marked(lite)) == 2, 60)
