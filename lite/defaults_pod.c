@@ -196,6 +196,16 @@ static void add_gated_condition(yyjson_mut_doc *doc, yyjson_mut_val *status, con
 	obj_set_str(doc, c, "message", "Scheduling is blocked due to non-empty scheduling gates");
 }
 
+void pod_prepare_update(yyjson_mut_doc *doc, yyjson_mut_val *pod)
+{
+	yyjson_mut_val *spec = obj_get(pod, "spec");
+
+	if (!spec)
+		return;
+	stay_five_minutes(doc, spec, "node.kubernetes.io/not-ready");
+	stay_five_minutes(doc, spec, "node.kubernetes.io/unreachable");
+}
+
 void pod_prepare_create(yyjson_mut_doc *doc, yyjson_mut_val *pod, const char *now_text)
 {
 	yyjson_mut_val *spec = obj_get(pod, "spec"), *status;
@@ -204,8 +214,7 @@ void pod_prepare_create(yyjson_mut_doc *doc, yyjson_mut_val *pod, const char *no
 		obj_set_str(doc, spec, "serviceAccountName", "default");
 		obj_set_str(doc, spec, "serviceAccount", "default");
 	}
-	stay_five_minutes(doc, spec, "node.kubernetes.io/not-ready");
-	stay_five_minutes(doc, spec, "node.kubernetes.io/unreachable");
+	pod_prepare_update(doc, pod);
 	set_priority(doc, spec);
 	obj_drop(pod, "status");
 	status = obj_make(doc, pod, "status");

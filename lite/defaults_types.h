@@ -19,3 +19,5 @@ default_fn default_pod, default_pod_spec, default_pod_status, default_container,
 
 /* What creation adds to a Pod beyond defaults: what admission and the Pod's own strategy do. */
 void pod_prepare_create(yyjson_mut_doc *doc, yyjson_mut_val *pod, const char *now_text);
+void pod_prepare_update(yyjson_mut_doc *doc,
+                        yyjson_mut_val *pod); /* the tolerations that admission adds, also to a list written anew */

@@ -190,6 +190,8 @@ void defaults_update(const struct kind *k, yyjson_mut_doc *doc, yyjson_mut_val *
 		keep_all_but_status(k, doc, root, old);
 	else if (k->has_status)
 		take_over(doc, root, old, "status");
+	if (str_eq(k->plural, "pods") && str_empty(k->group) && str_empty(sub))
+		pod_prepare_update(doc, root);
 	keep_system_metadata(doc, root, old);
 	meta = obj_get(root, "metadata");
 	if (k->has_generation && !status && spec_changed(k, root, old))

@@ -333,10 +333,14 @@ static struct item *replace(struct lite *l, const struct kind *k, const struct i
                             bool dry_run)
 {
 	_cleanup_free_ char *ns = mem_strndup(old->key, old->ns_len);
+	struct item *answer;
 
-	if (may_go(doc) && !dry_run)
-		return take_out(l, k, old, doc);
-	return put(l, k, ns, old->name, doc, dry_run);
+	if (!may_go(doc) || dry_run)
+		return put(l, k, ns, old->name, doc, dry_run);
+	set_rv(doc, old->rv); /* nothing was written: the answer has the version that it had */
+	answer = put(l, k, ns, old->name, doc, true);
+	item_unref(take_out(l, k, old, doc));
+	return answer;
 }
 
 void reg_replace(struct lite *l, const struct kind *k, const struct item *old, yyjson_mut_doc *doc, struct item **ret)

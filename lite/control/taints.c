@@ -14,9 +14,14 @@
 
 /* When a node was first seen with a taint that does not say since when. */
 struct first_seen {
-	char *key; /* "node key=value" */
+	char *key; /* "node key=value:effect" */
 	usec_t at;
 };
+
+static char *taint_text(const struct taint *t)
+{
+	return str_printf("%s=%s:%d", str_or(t->key, ""), str_or(t->value, ""), t->effect);
+}
 
 static void start(struct controller *c)
 {
@@ -46,8 +51,40 @@ static void mark_pods(struct controller *c, const char *node)
 			mark(c, LIST_ITEM(l, struct vpod, on_node)->key, 0);
 }
 
+static bool has_taint(const struct knode *n, const char *seen)
+{
+	const char *taint = strchr(seen, ' ') + 1;
+
+	for (uint32_t i = 0; n && i < n->n_taints; i++) {
+		_cleanup_free_ char *text = taint_text(&n->taints[i]);
+
+		if (str_eq(text, taint))
+			return true;
+	}
+	return false;
+}
+
+/* A taint that is gone, and comes again, begins anew. */
+static void forget_gone(struct controller *c, const char *node)
+{
+	const struct vnode *n = view_get_node(c->control->view, node);
+	struct map *all = c->state;
+	struct first_seen *f;
+	size_t i = 0, len = strlen(node);
+
+	while ((f = map_next(all, &i))) {
+		if (strncmp(f->key, node, len) != 0 || f->key[len] != ' ' || has_taint(n ? n->node : NULL, f->key))
+			continue;
+		map_remove(all, f->key);
+		free(f->key);
+		free(f);
+	}
+}
+
 static void changed(struct controller *c, struct collection *in, const struct event *e)
 {
+	if (in == c->control->nodes)
+		forget_gone(c, e->item->name);
 	if (in == c->control->pods && e->change != CHANGE_DELETED)
 		mark_item(c, e->item, 0);
 	else if (in == c->control->nodes && e->change != CHANGE_DELETED)
@@ -57,7 +94,7 @@ static void changed(struct controller *c, struct collection *in, const struct ev
 static usec_t tainted_since(struct controller *c, const struct vnode *n, const struct taint *t)
 {
 	struct map *seen = c->state;
-	_cleanup_free_ char *key = str_printf("%s %s=%s", n->name, str_or(t->key, ""), str_or(t->value, ""));
+	_cleanup_free_ char *taint = taint_text(t), *key = str_printf("%s %s", n->name, taint);
 	struct first_seen *f;
 
 	if (t->added > 0)
