@@ -50,9 +50,16 @@ static bool admits(struct world *w, const struct kpod *k)
 
 static void pod_begins(struct world *w, struct kpod *k)
 {
-	struct pod p = *k->pod;
+	const struct condition scheduled = { .type = "PodScheduled",
+		                             .status = COND_TRUE,
+		                             .changed = clock_wall(&w->clock) };
+	bool tolerated;
+	struct pod p;
 
-	bool tolerated = !w->whole || pod_tolerates_node(&p, w->api.nodes[kube_node_number(w, p.node_name)].node);
+	if (!condition_get(k->pod->conditions, k->pod->n_conditions, "PodScheduled"))
+		pod_set_condition(w, k, &scheduled); /* it was made with its Node */
+	p = *k->pod;
+	tolerated = !w->whole || pod_tolerates_node(&p, w->api.nodes[kube_node_number(w, p.node_name)].node);
 
 	if (!tolerated || !admits(w, k)) {
 		k->exit_code = 1;

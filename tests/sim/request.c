@@ -565,6 +565,44 @@ static void port_evict(struct kube_port *p, const struct kube_ref *ref, int64_t 
 	call_sent(life_of(p), c);
 }
 
+/* A read: no gate, no effect, and its answer is of the moment it arrives. */
+struct look {
+	uint64_t life;
+	char *ns, *name, *uid;
+	kube_got got;
+	void *arg;
+};
+
+static void looked(struct world *w, struct ev *e)
+{
+	struct look *k = e->p;
+	struct life *l = life_get(w, k->life);
+	const struct kpod *pod = pod_by_name(w, k->ns, k->name);
+	struct kube_result r = { .outcome = KUBE_OK, .reason = "", .message = "get" };
+
+	if (l && (w->now < l->partitioned_until || fault_hits(w, FAULT_KUBE_FAIL, 60)))
+		r.outcome = KUBE_RETRY;
+	else if (!pod || (k->uid && !str_eq(k->uid, pod->pod->meta.uid)))
+		r.outcome = KUBE_NOT_FOUND;
+	if (l && !l->dying)
+		k->got(k->arg, &r, r.outcome == KUBE_OK ? pod->pod : NULL);
+	free(k->ns);
+	free(k->name);
+	free(k->uid);
+	free(k);
+}
+
+static void port_get(struct kube_port *p, const struct kube_ref *ref, kube_got got, void *arg)
+{
+	struct life *l = life_of(p);
+	struct look *k = NEW(struct look);
+
+	assert(ref->kind == KUBE_PODS);
+	*k = (struct look) { l->serial, mem_strdup(ref->ns), mem_strdup(ref->name), mem_strdup(ref->uid), got, arg };
+	in(l->w, span(l->w, 2 * USEC_MSEC, fault_hits(l->w, FAULT_KUBE_SLOW, 100) ? 3 * USEC_SEC : 40 * USEC_MSEC),
+	   looked, 0, 0, k);
+}
+
 static void port_create(struct kube_port *p, enum kube_kind kind, const char *ns, const char *json, kube_done done,
                         void *arg)
 {
@@ -584,6 +622,7 @@ void kube_port_init(struct life *l)
 {
 	static const struct kube_port_ops ops = { .watch = port_watch,
 		                                  .refresh = port_refresh,
+		                                  .get = port_get,
 		                                  .change = port_change,
 		                                  .bind = port_bind,
 		                                  .evict = port_evict,
