@@ -16,6 +16,8 @@ struct cleanup_decision cleanup_decide(const struct cleanup_view *v)
 		d.again = usec_add(d.missing, CLEANUP_SETTLES);
 	else if (v->asked <= d.missing)
 		d.wants_news = true;
+	else if (v->no_pod <= d.missing || v->now > usec_add(v->no_pod, CLEANUP_JUST_NOW))
+		d.ask_pod = true;
 	else
 		d.remove = true;
 	return d;

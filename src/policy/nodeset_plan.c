@@ -284,6 +284,34 @@ static void send_surplus(struct plan *p)
 	}
 }
 
+static bool is_unknown_to_slurm(const struct plan *p, const struct row *r)
+{
+	const struct condition *c = says(r->pod, CONDITION_RUNNING);
+
+	return r->ready && c && c->status == COND_UNKNOWN && c->changed &&
+	       p->v->now > usec_add(c->changed, NODESET_UNKNOWN_MAX);
+}
+
+static int32_t wanted_now(const struct plan *p)
+{
+	return MIN_OF(p->target, MAX_OF(p->o->status.feasible, p->stay));
+}
+
+static void send_unknown(struct plan *p)
+{
+	int32_t may = nodeset_max_unavailable(p->v->set->max_unavailable, wanted_now(p));
+
+	for (size_t i = 0; i < p->n_rows && may > 0 && !is_strange(p->v->set); i++) {
+		struct row *r = &p->rows[i];
+
+		if (r->going || !is_unknown_to_slurm(p, r))
+			continue;
+		go(r, "Slurm does not have its node");
+		r->replaced = true;
+		may--;
+	}
+}
+
 static const char *revision_of(const struct row *r)
 {
 	return pair_get(r->pod->meta.labels, r->pod->meta.n_labels, LABEL_REVISION);
@@ -316,7 +344,7 @@ bool nodeset_is_rolling(const struct nodeset *set)
 /* Those that are away already cost nothing; then as many as may be away. */
 static void send_old(struct plan *p)
 {
-	int32_t wanted = MIN_OF(p->target, MAX_OF(p->o->status.feasible, p->stay)), away = MAX_OF(wanted - p->stay, 0);
+	int32_t wanted = wanted_now(p), away = MAX_OF(wanted - p->stay, 0);
 	int32_t may = nodeset_max_unavailable(p->v->set->max_unavailable, wanted);
 
 	if (!nodeset_is_rolling(p->v->set) || is_strange(p->v->set))
@@ -461,6 +489,7 @@ size_t nodeset_plan(const struct nodeset_view *v, struct nodeset_step *steps, si
 	send_those_out_of_place(&p);
 	set_target(&p);
 	send_surplus(&p);
+	send_unknown(&p);
 	send_old(&p);
 	for (size_t i = 0; i < p.n_rows; i++)
 		step_for(&p, &p.rows[i]);

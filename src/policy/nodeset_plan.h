@@ -11,6 +11,8 @@
  *  - A Pod is marked (ANNOTATION_PENDING_DELETION: the syncer drains) before, and unmarked when it may stay after all.
  *  - At most one Pod of any NodeSet is made for a Node.
  *  - An update takes no more Pods away than maxUnavailable allows, those that are missing for other reasons counted.
+ *  - A slurmd whose node Slurm lost (a person deleted it, slurmctld lost its state) does not register again by itself: its Pod is replaced, no
+ *    more at a time than by an update.
  *  - What only a later version understands (set->strange, a revision that is none of ours) takes no Pod away: neither for being one too many, nor on a Node
  *    that does not match, nor of an older template.
  */
@@ -28,6 +30,7 @@
 #define REVISION_MAX 17           /* and NUL */
 #define NODESET_POD_NAME_MAX 64   /* and NUL: a host name */
 #define NODESET_STAND_IN (5 * 60 * USEC_SEC) /* not ready for so long: another may stand in */
+#define NODESET_UNKNOWN_MAX (3 * 60 * USEC_SEC) /* ready, and Slurm does not have its node: a new one registers */
 
 enum nodeset_act {
 	NODESET_CREATE, /* Pod `name` on `node` */

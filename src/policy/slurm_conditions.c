@@ -83,6 +83,20 @@ static bool text_differs(const char *a, const char *b)
 	return !str_eq(str_or(a, ""), str_or(b, ""));
 }
 
+/* slurmd has had the time to register. */
+static bool is_missed(const struct slurm_conditions_view *v, struct slurm_conditions *ret)
+{
+	const struct condition *ready = condition_get(v->pod->conditions, v->pod->n_conditions, "Ready");
+	usec_t due;
+
+	if (!ready || ready->status != COND_TRUE || !ready->changed)
+		return false;
+	due = usec_add(ready->changed, SLURM_MISSES_AFTER);
+	if (v->now < due)
+		ret->again = MIN_OF(ret->again, usec_add(v->mono, due - v->now));
+	return v->now >= due;
+}
+
 static void add(const struct slurm_conditions_view *v, const struct say *say, struct slurm_conditions *ret)
 {
 	const struct pod *p = v->pod;
@@ -91,7 +105,7 @@ static void add(const struct slurm_conditions_view *v, const struct say *say, st
 
 	if (text_differs(label, label_value(say->status)))
 		ret->labels[ret->n_labels++] = (struct pair) { say->label, label_value(say->status) };
-	if (!has && say->status == COND_UNKNOWN && !str_eq(say->reason, REASON_ABSENT_TO_GO))
+	if (!has && say->status == COND_UNKNOWN && !str_eq(say->reason, REASON_ABSENT_TO_GO) && !is_missed(v, ret))
 		return; /* nothing was ever said of it */
 	if (has && has->status == say->status && !text_differs(has->reason, say->reason) &&
 	    !text_differs(has->message, say->message))

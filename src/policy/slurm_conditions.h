@@ -12,6 +12,7 @@
 
 #define SLURM_CONDITIONS 3
 #define SLURM_CONDITION_MESSAGE_MAX 1024 /* and NUL */
+#define SLURM_MISSES_AFTER (30 * USEC_SEC) /* ready for so long, and Slurm never had its node: that is said */
 #define SLURM_UNDRAIN_SETTLES (5 * USEC_SEC) /* after an undrain Slurm shows the node as not responding for up to 3 s */
 
 struct slurm_conditions_view {

@@ -17,9 +17,14 @@ static void test_a_node_is_deleted_only_when_nobody_has_it_and_nothing_runs_ther
 		int state;
 		uint32_t flags;
 		usec_t now, asked;
-		bool remove, forgets, news;
+		bool remove, forgets, news, ask;
+		usec_t no_pod; /* 0: just now */
 	} rows[] = {
 		{ "it is gone, for long enough", .now = LATER, .asked = GONE + 1, .remove = true },
+		{ "Kubernetes was not asked whether it has a Pod", .now = LATER, .asked = LATER, .no_pod = 1,
+		  .ask = true },
+		{ "it was asked before", .now = LATER, .asked = LATER, .no_pod = GONE, .ask = true },
+		{ "long ago", .now = LATER + CLEANUP_JUST_NOW, .asked = LATER, .no_pod = LATER - 1, .ask = true },
 		{ "drained, by whomever", .flags = NODEF_DRAIN, .now = LATER, .asked = GONE + 1, .remove = true },
 		{ "down", .state = NODE_DOWN, .flags = NODEF_NO_RESPOND, .now = LATER, .asked = LATER, .remove = true },
 		{ "not long enough", .now = LATER - 1, .asked = GONE + 1 },
@@ -40,16 +45,18 @@ static void test_a_node_is_deleted_only_when_nobody_has_it_and_nothing_runs_ther
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct snode node = { .state = rows[i].state ? rows[i].state : NODE_IDLE,
 			                    .flags = rows[i].flags | (rows[i].is_static ? 0 : NODEF_DYNAMIC) };
-		struct cleanup_decision d = cleanup_decide(&(struct cleanup_view) { .node = &node,
-		                                                                    .known = !rows[i].unknown,
-		                                                                    .listed = rows[i].listed,
-		                                                                    .pod = rows[i].pod,
-		                                                                    .ours = !rows[i].foreign,
-		                                                                    .now = rows[i].now,
-		                                                                    .asked = rows[i].asked,
-		                                                                    .missing = GONE });
+		struct cleanup_decision d = cleanup_decide(
+		        &(struct cleanup_view) { .node = &node,
+		                                 .known = !rows[i].unknown,
+		                                 .listed = rows[i].listed,
+		                                 .pod = rows[i].pod,
+		                                 .ours = !rows[i].foreign,
+		                                 .now = rows[i].now,
+		                                 .asked = rows[i].asked,
+		                                 .missing = GONE,
+		                                 .no_pod = rows[i].no_pod ? rows[i].no_pod : rows[i].now });
 
-		if (d.remove != rows[i].remove || d.wants_news != rows[i].news ||
+		if (d.remove != rows[i].remove || d.wants_news != rows[i].news || d.ask_pod != rows[i].ask ||
 		    d.missing != (rows[i].forgets ? 0 : GONE))
 			fail_msg("%s: remove %d, wants news %d, missing since %" PRIu64, rows[i].what, d.remove,
 			         d.wants_news, (uint64_t)d.missing);

@@ -334,6 +334,34 @@ static void test_a_pod_is_deleted_only_when_nothing_runs_or_can_start_there(void
 	}
 }
 
+static void test_a_pod_whose_node_slurm_lost_is_replaced_and_no_more_at_a_time_than_by_an_update(void **state)
+{
+	_cleanup_free_ struct world *w = world(3, 3);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		say(w, i, FORGOTTEN, true);
+		w->conditions[i][1].changed = NOW - NODESET_UNKNOWN_MAX; /* it may still register */
+	}
+	assert_string_equal(plan(w), "");
+	for (size_t i = 0; i < 3; i++)
+		w->conditions[i][1].changed--;
+	assert_string_equal(plan(w), "mark main-000-002");
+	assert_string_equal(w->steps[0].why, "Slurm does not have its node");
+	mark(w, 2);
+	assert_string_equal(plan(w), "");
+	say(w, 2, ABSENT, true); /* asked again, Slurm says the same */
+	w->conditions[2][1].changed = w->conditions[1][1].changed;
+	assert_string_equal(plan(w), "delete main-000-002");
+	assert_true(w->steps[0].replaced);
+	say(w, 2, IDLE, true); /* it is there after all */
+	say(w, 1, IDLE, true);
+	say(w, 0, IDLE, true);
+	assert_string_equal(plan(w), "unmark main-000-002");
+	say(w, 0, NOTHING_SAID, true); /* no syncer is there: nobody knows */
+	assert_string_equal(plan(w), "unmark main-000-002");
+}
+
 static void test_a_drain_that_goes_with_its_node_is_known(void **state)
 {
 	_cleanup_free_ struct world *w = world(1, 1);
@@ -689,6 +717,7 @@ TEST_MAIN(TEST(every_node_that_fits_gets_one_pod_named_after_its_address),
           TEST(names), TEST(a_name_clash_gives_another_name_or_is_said),
           TEST(scaling_down_gives_up_the_unready_then_the_idle_then_the_draining_then_the_running),
           TEST(a_pod_is_deleted_only_when_nothing_runs_or_can_start_there),
+          TEST(a_pod_whose_node_slurm_lost_is_replaced_and_no_more_at_a_time_than_by_an_update),
           TEST(a_drain_that_goes_with_its_node_is_known), TEST(forcing_alone_deletes_nothing),
           TEST(a_pod_that_never_ran_goes_at_once), TEST(growing_again_keeps_those_that_were_about_to_go),
           TEST(an_idle_pod_goes_in_the_place_of_one_that_still_runs_a_job),

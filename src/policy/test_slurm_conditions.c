@@ -127,6 +127,7 @@ static void test_a_pod_to_be_deleted_hears_only_what_was_read_since(void **state
 	view.marked = MONO - 1;
 	assert_says(told(CONDITION_DRAIN), COND_UNKNOWN, REASON_ABSENT_TO_GO, "", NOW);
 	view.marked = 0;
+	conditions[0].changed = NOW;
 	assert_null(told(CONDITION_DRAIN));
 }
 
@@ -244,8 +245,16 @@ static void test_a_pod_without_a_slurm_node_says_that_nobody_knows(void **state)
 	assert_int_equal(out.n_conditions, 3);
 	assert_int_equal(out.n_labels, 3);
 	assert_null(out.labels[0].value);
-	/* nothing was said, nothing is to be taken back */
+	/* nothing was said, nothing is to be taken back; but when slurmd had the time to register, it is missed */
 	pod.n_conditions = pod.meta.n_labels = 1;
+	conditions[0].changed = NOW - SLURM_MISSES_AFTER + 1;
+	slurm_conditions_decide(&view, &out);
+	assert_int_equal(out.n_conditions, 0);
+	assert_true(out.again == MONO + 1);
+	conditions[0].changed--;
+	assert_says(told(CONDITION_RUNNING), COND_UNKNOWN, "NoSlurmNode", "", NOW);
+	assert_true(out.again == USEC_NEVER);
+	conditions[0].status = COND_FALSE;
 	slurm_conditions_decide(&view, &out);
 	assert_int_equal(out.n_conditions, 0);
 	assert_int_equal(out.n_labels, 0);

@@ -26,6 +26,7 @@ struct effect {
 	struct sync_entry *e; /* busy on that side, and so there */
 	enum sync_effect what;
 	uint64_t term, epoch;
+	usec_t asked;
 	char text[DRAIN_REASON_MAX]; /* for the log */
 };
 
@@ -208,6 +209,35 @@ static void look_words(struct syncer *s, struct sync_entry *e, const struct pod 
 	change_node(s, e, x, &change);
 }
 
+static void pod_looked_for(void *arg, const struct kube_result *r, const void *object)
+{
+	struct effect *x = arg;
+	struct sync_entry *e = x->e;
+
+	(void)object;
+	e->asks_pod = false;
+	e->no_pod = r->outcome == KUBE_NOT_FOUND ? x->asked : 0;
+	if (r->outcome == KUBE_OK)
+		e->missing = 0; /* what the watch does not show yet */
+	else if (r->outcome == KUBE_FORBIDDEN)
+		log_error("node %s is not deleted: %s", e->name, r->message);
+	sync_dirty(x->s, e, e->no_pod ? 0 : usec_add(sync_now(x->s), MAX_OF(USEC_SEC, r->retry_after)));
+	free(x);
+}
+
+static void look_for_pod(struct syncer *s, struct sync_entry *e)
+{
+	struct effect *x;
+
+	if (e->asks_pod)
+		return;
+	x = begin(s, e, DID_DELETE);
+	x->asked = sync_now(s);
+	e->asks_pod = true;
+	s->o.kube->ops->get(s->o.kube, &(struct kube_ref) { .kind = KUBE_PODS, .ns = s->o.ns, .name = e->name },
+	                    pod_looked_for, x);
+}
+
 /* A node that no NodeSet has any more leaves Slurm. */
 static void look_cleanup(struct syncer *s, struct sync_entry *e, const struct pod *pod,
                          const struct extra_memory *memory)
@@ -219,7 +249,8 @@ static void look_cleanup(struct syncer *s, struct sync_entry *e, const struct po
 		                  .pod = pod != NULL,
 		                  .now = sync_now(s),
 		                  .asked = s->feeds[PART_NODES].asked,
-		                  .missing = e->missing };
+		                  .missing = e->missing,
+		                  .no_pod = e->no_pod };
 	struct cleanup_decision d;
 	struct effect *x;
 
@@ -234,6 +265,8 @@ static void look_cleanup(struct syncer *s, struct sync_entry *e, const struct po
 		d.again = usec_add(v.now, USEC_SEC); /* nothing was decided */
 	if (d.again != USEC_NEVER)
 		sync_dirty(s, e, d.again);
+	if (d.ask_pod)
+		look_for_pod(s, e);
 	if (!d.remove)
 		return;
 	x = begin(s, e, DID_DELETE);

@@ -79,7 +79,8 @@ struct sync_entry {
 	usec_t slurm_wrote;       /* monotonic: decide from newer news only */
 	usec_t slurm_not_before, words_not_before, kube_not_before;
 	usec_t undrained, hook, marked; /* monotonic; see policy/slurm_conditions.h */
-	usec_t missing;           /* see policy/cleanup.h */
+	usec_t missing, no_pod;   /* see policy/cleanup.h */
+	bool asks_pod;
 	char *settle_rv;          /* the watch is to show this version first … */
 	usec_t settle_until;      /* … until then */
 	uint64_t seen[SYNC_SEEN]; /* hashes of the last versions that it showed */

@@ -162,7 +162,8 @@ usec_t syncer_step(struct syncer *s)
 		if (!e)
 			continue;
 		sync_look(s, e);
-		if (!e->node && !e->slurm_busy && !e->kube_busy && list_empty(&e->parked) && !sync_pod(s, e))
+		if (!e->node && !e->slurm_busy && !e->kube_busy && !e->asks_pod && list_empty(&e->parked) &&
+		    !sync_pod(s, e))
 			entry_free(s, e);
 	}
 	if (has_turns(s))

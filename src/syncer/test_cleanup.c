@@ -71,6 +71,19 @@ static void test_a_pod_of_that_name_keeps_the_node(void **state)
 	assert_int_equal(w.n_deleted, 0);
 }
 
+static void test_a_pod_that_no_watch_shows_yet_keeps_the_node(void **state)
+{
+	(void)state;
+	w.hidden_pod = "n1";
+	world_remove(&w, pod);
+	world_slice(&w, "main-0", "n2", NULL); /* by an operator that does not see it either */
+	world_run(&w, A_WHILE);
+	assert_int_equal(w.n_deleted, 0);
+	w.hidden_pod = NULL;
+	world_run(&w, A_WHILE);
+	assert_int_equal(w.n_deleted, 1);
+}
+
 static void test_a_job_keeps_the_node_until_it_ends(void **state)
 {
 	(void)state;
@@ -134,5 +147,6 @@ static void test_it_can_be_switched_off(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 TEST_MAIN(T(a_name_that_leaves_the_slices_leaves_slurm_within_seconds), T(a_pod_of_that_name_keeps_the_node),
-          T(a_job_keeps_the_node_until_it_ends), T(slices_that_are_not_listed_or_old_delete_nothing),
-          T(after_a_restart_only_what_remembers_its_nodeset_goes), T(it_can_be_switched_off))
+          T(a_pod_that_no_watch_shows_yet_keeps_the_node), T(a_job_keeps_the_node_until_it_ends),
+          T(slices_that_are_not_listed_or_old_delete_nothing), T(after_a_restart_only_what_remembers_its_nodeset_goes),
+          T(it_can_be_switched_off))

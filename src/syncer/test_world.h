@@ -62,6 +62,7 @@ struct world {
 		const char *node;
 		unsigned n_asked;
 	} single;
+	const char *hidden_pod; /* of slurmd: made, and no watch shows it yet */
 	struct condition node_condition; /* the last written to a Kubernetes Node */
 	char node_condition_of[32];
 	/* before a change reaches Slurm */
