@@ -50,9 +50,15 @@ void check_bind(struct world *w, const struct kpod *k, const char *node)
 		broken(w, "Pod %s is bound to %s after its job %u had ended there", k->pod->meta.name, node, last->id);
 }
 
-void check_remove(struct world *w, const struct kpod *k)
+void check_remove(struct world *w, struct kpod *k)
 {
-	bool cause = k->pod->node_name || k->bind_doubted ? k->disturbed : k->cancelled;
+	bool cause;
+
+	if (k->nodeset) {
+		nodeset_check_remove(w, k);
+		return;
+	}
+	cause = k->pod->node_name || k->bind_doubted ? k->disturbed : k->cancelled;
 
 	if (!cause)
 		broken(w, "the scheduler deletes Pod %s (%s), and nobody had touched its job", k->pod->meta.name,
@@ -177,7 +183,7 @@ static void check_lost(struct world *w, struct kpod *k, usec_t passed)
 	k->was_lost = true;
 	live = condition_get(k->pod->conditions, k->pod->n_conditions, CONDITION_JOB_LIVE);
 	told = live && live->status == COND_FALSE;
-	held = w->ctld.nodes[node].drained || w->ctld.nodes[node].down;
+	held = w->ctld.nodes[node].drained || w->ctld.nodes[node].down || w->ctld.nodes[node].absent;
 	k->lost = told && held ? 0 : k->lost + passed;
 	if (k->lost > LOST_MAX)
 		broken(w, "Pod %s is on %s without a job, and %s%s%s", k->pod->meta.name, k->pod->node_name,
@@ -260,7 +266,7 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 	           !str_eq(pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "partition"),
 	                   "nowhere")) {
 		*why = "waits, and has no job";
-	} else if (live && live->node < 0 && str_eq(live->reason, "ReqNodeNotAvail") &&
+	} else if (live && live->node < 0 && str_eq(live->reason, "ReqNodeNotAvail") && !nodeset_waits_anywhere(w) &&
 	           !pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "excluded-nodes")) {
 		*why = "waits for nodes that are not there";
 	}
@@ -286,7 +292,7 @@ bool world_at_rest(struct world *w, char *text, size_t size)
 		}
 	}
 	for (unsigned i = 0; i < w->n_nodes; i++)
-		if (w->ctld.nodes[i].drained) {
+		if (w->ctld.nodes[i].drained && !(w->whole && nodeset_waits(w, i))) {
 			snprintf(text, size, "node n%u is still drained: %s", i, w->ctld.nodes[i].reason);
 			return false;
 		}

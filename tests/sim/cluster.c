@@ -121,7 +121,7 @@ static bool may_place(const struct world *w, const struct kpod *k, unsigned i)
 	const struct knode *n = w->api.nodes[i].node;
 	const struct toleration *by;
 
-	if (n->unschedulable || requested_on(w, i) + k->cpus > w->node_cpus)
+	if (w->api.nodes[i].gone || n->unschedulable || requested_on(w, i) + k->cpus > w->node_cpus)
 		return false;
 	for (uint32_t t = 0; t < n->n_taints; t++)
 		if (n->taints[t].effect != EFFECT_PREFER_NO_SCHEDULE && !pod_tolerates(k->pod, &n->taints[t], &by))
@@ -256,46 +256,20 @@ void nodeset_ended(struct world *w, struct kpod *k)
 	slurmd_gone(w, (unsigned)k->nodeset - 1);
 }
 
-static void nodeset_again(struct world *w, struct ev *e)
-{
-	char name[16], node[16];
-	struct pair label = { LABEL_NODESET, "all" };
-	struct toleration anything = { .op = TOLERATE_EXISTS };
-	struct pod pod = { .phase = POD_PENDING,
-		           .scheduler_name = "default-scheduler",
-		           .tolerations = &anything,
-		           .n_tolerations = 1,
-		           .has_grace = true,
-		           .grace_s = 5 };
-	struct kpod *k;
-
-	if (nodeset_pod(w, (unsigned)e->a))
-		return;
-	snprintf(name, sizeof(name), "n%u", (unsigned)e->a);
-	snprintf(node, sizeof(node), "k%u", (unsigned)e->a);
-	pod.meta.ns = SIM_SYSTEM_NS;
-	pod.meta.name = name;
-	pod.meta.labels = &label;
-	pod.meta.n_labels = 1;
-	pod.node_name = node;
-	k = pod_create(w, &pod);
-	k->run_for = USEC_NEVER;
-	k->nodeset = 1 + (int)e->a;
-	say(w, "Pod %s of slurmd is made again", name);
-	kubelet_look(w, k, 0);
-}
-
 void nodeset_gone(struct world *w, unsigned node, bool ran)
 {
 	if (ran)
 		slurmd_gone(w, node);
-	in(w, span(w, 100 * USEC_MSEC, 30 * USEC_SEC), nodeset_again, node, 0, NULL);
 }
 
 void nodeset_disturb(struct world *w)
 {
 	struct kpod *k = nodeset_pod(w, (unsigned)below(w, w->n_nodes));
 
+	if (chance(w, 400)) {
+		nodeset_edited(w);
+		return;
+	}
 	if (!k || k->pod->meta.deletion || k->containers != CONTAINERS_RUN)
 		return;
 	if (chance(w, 700)) {
@@ -374,6 +348,7 @@ void cluster_calm(struct world *w)
 {
 	if (!w->whole)
 		return;
+	nodeset_calm(w);
 	for (size_t i = w->api.n_pods; i-- > 0;) {
 		struct kpod *k = w->api.pods[i];
 

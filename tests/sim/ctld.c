@@ -11,6 +11,7 @@
 
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "policy/drain.h"
 #include "policy/podjob.h"
 
 #define REQUEUE_DELAY (120 * USEC_SEC)
@@ -399,7 +400,8 @@ void job_prolog_fails(struct world *w, struct sjob *j, const char *reason)
 {
 	say(w, "job %u: prolog failed on n%d", j->id, j->node);
 	if (reason)
-		node_drain(w, (unsigned)j->node, reason, ROLES);
+		node_drain(w, (unsigned)j->node, reason,
+		           str_starts(reason, DRAIN_PREFIX) ? (int)ROLE_SYNCER : (int)ROLES);
 	else
 		in(w, span(w, 0, 15 * USEC_MSEC), drain_for_prolog, (uint64_t)j->node, 0, NULL);
 	j->in_prolog = false;
@@ -443,8 +445,10 @@ static void prolog_done(struct world *w, struct ev *e)
 	j->reason = "None";
 	j->procs = true;
 	w->look_at_locks = true;
-	if (w->whole)
+	if (w->whole) {
 		locks_check_start(w, j);
+		nodeset_check_start(w, j);
+	}
 	if (*j->uid)
 		script_start(w, j);
 	else
@@ -464,8 +468,8 @@ static bool may_run_on(const struct world *w, const struct sjob *j, unsigned i)
 {
 	const struct snode_state *n = &w->ctld.nodes[i];
 
-	return !n->down && !n->unknown && !n->drained && j->cpus <= n->cpus && !listed(j->excluded, n->name) &&
-	       (str_empty(j->required) || listed(j->required, n->name));
+	return !n->absent && !n->down && !n->unknown && !n->drained && j->cpus <= n->cpus &&
+	       !listed(j->excluded, n->name) && (str_empty(j->required) || listed(j->required, n->name));
 }
 
 static void job_start(struct world *w, struct sjob *j, unsigned i)
@@ -672,7 +676,7 @@ static void node_returns(struct world *w, struct ev *e)
 {
 	struct snode_state *n = &w->ctld.nodes[e->a];
 
-	if (!n->down)
+	if (!n->down && !n->absent)
 		return;
 	if (n->slurmd_away) { /* the machine is back; slurmd's Pod has to be made again */
 		kubelet_returns(w, (unsigned)e->a);
@@ -683,7 +687,7 @@ static void node_returns(struct world *w, struct ev *e)
 		return;
 	}
 	say(w, "node %s is back", n->name);
-	n->down = false;
+	n->down = n->absent = false;
 	for (size_t i = w->ctld.n_jobs; i-- > 0;) { /* what it still runs is none of Slurm's */
 		struct sjob *j = w->ctld.jobs[i];
 
@@ -714,7 +718,7 @@ void node_fails(struct world *w, unsigned i, bool machine, usec_t span_down)
 {
 	struct snode_state *n = &w->ctld.nodes[i];
 
-	if (n->down || !w->ctld.up)
+	if (n->absent || n->down || !w->ctld.up)
 		return;
 	say(w, "node %s fails%s", n->name, machine ? ", the whole machine" : " (slurmd only)");
 	n->down = true;
@@ -742,6 +746,25 @@ void node_fails(struct world *w, unsigned i, bool machine, usec_t span_down)
 	}
 	if (span_down != USEC_NEVER)
 		in(w, span_down, node_returns, i, 0, NULL);
+}
+
+bool node_delete(struct world *w, unsigned i)
+{
+	struct snode_state *n = &w->ctld.nodes[i];
+
+	if (node_job(w, i))
+		return false;
+	say(w, "node %s is deleted", n->name);
+	n->absent = true;
+	n->down = n->drained = n->foreign = n->unknown = false;
+	*n->reason = 0;
+	free(n->extra);
+	free(n->comment);
+	free(n->features);
+	n->extra = n->comment = n->features = NULL;
+	w->counts.node_deletes++;
+	touched(w);
+	return true;
 }
 
 /* SlurmdTimeout is over, or it registers again and does not know its jobs. */

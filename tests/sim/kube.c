@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "policy/nodeset_plan.h"
 #include "policy/placeholder.h"
 #include "policy/rules.h"
 
@@ -60,7 +61,7 @@ int kube_node_number(const struct world *w, const char *name)
 
 /* ---- writing the truth ---- */
 
-static struct version *versioned(struct world *w, enum kube_kind kind, const struct meta *object, bool removed)
+struct version *versioned(struct world *w, enum kube_kind kind, const struct meta *object, bool removed)
 {
 	struct version *v;
 	char rv[24];
@@ -68,10 +69,12 @@ static struct version *versioned(struct world *w, enum kube_kind kind, const str
 		struct meta meta;
 		struct pod pod;
 		struct knode node;
+		struct nodeset set;
+		struct nodeslice slice;
 	} copy;
 
 	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)++w->api.rv);
-	memcpy(&copy, object, kind == KUBE_PODS ? sizeof(copy.pod) : sizeof(copy.node));
+	memcpy(&copy, object, object_size(kind));
 	copy.meta.resource_version = rv;
 	v = version_new(kind, &copy, removed);
 	return v;
@@ -213,9 +216,12 @@ static void cordon_taints(struct world *w, struct ev *e)
 
 void node_write(struct world *w, unsigned i, const struct knode *node)
 {
-	struct version *v = versioned(w, KUBE_NODES, &node->meta, false);
+	struct version *v;
 	bool was_locked = w->api.nodes[i].node && node_locked(w, i);
 
+	if (w->api.nodes[i].gone)
+		return;
+	v = versioned(w, KUBE_NODES, &node->meta, false);
 	version_unref(w->api.nodes[i].v);
 	w->api.nodes[i].v = v;
 	w->api.nodes[i].node = v->object;
@@ -233,13 +239,15 @@ void node_write(struct world *w, unsigned i, const struct knode *node)
 
 void kube_init(struct world *w)
 {
+	char revision[REVISION_MAX];
+
+	nodeset_init(w);
+	nodeset_revision(w->api.nodeset, revision);
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		char name[16], pod_name[16];
-		struct amount allocatable[] = { { "cpu", (int64_t)w->node_cpus * 1000 },
-			                        { "memory", (INT64_C(64) << 30) * 1000 },
-			                        { "pods", 110 * 1000 } };
-		struct knode node = { .allocatable = allocatable, .n_allocatable = ARRAY_LEN(allocatable) };
-		struct pair label = { LABEL_NODESET, "all" };
+		const struct meta *set = &w->api.nodeset->meta;
+		struct owner owner = { "NodeSet", set->name, set->uid, true };
+		struct pair labels[] = { { LABEL_NODESET, set->name }, { LABEL_REVISION, revision } };
 		struct toleration anything = { .op = TOLERATE_EXISTS };
 		struct condition ready = { .type = "Ready", .status = COND_TRUE, .changed = clock_wall(&w->clock) };
 		struct pod pod = { .phase = POD_RUNNING,
@@ -254,13 +262,13 @@ void kube_init(struct world *w)
 
 		snprintf(name, sizeof(name), "k%u", i);
 		snprintf(pod_name, sizeof(pod_name), "n%u", i);
-		node.meta.name = name;
-		node.meta.uid = name;
-		node_write(w, i, &node);
+		node_registers(w, i);
 		pod.meta.ns = SIM_SYSTEM_NS;
 		pod.meta.name = pod_name;
-		pod.meta.labels = &label;
-		pod.meta.n_labels = 1;
+		pod.meta.labels = labels;
+		pod.meta.n_labels = ARRAY_LEN(labels);
+		pod.meta.owners = &owner;
+		pod.meta.n_owners = 1;
 		pod.node_name = name;
 		k = pod_create(w, &pod);
 		k->containers = CONTAINERS_RUN;
@@ -278,4 +286,5 @@ void kube_done_all(struct world *w)
 	free(w->api.pods);
 	for (unsigned i = 0; i < w->n_nodes; i++)
 		version_unref(w->api.nodes[i].v);
+	nodeset_done(w);
 }

@@ -54,7 +54,11 @@ static usec_t shell_step(struct life *l)
 {
 	switch (l->role) {
 	case ROLE_SYNCER: return syncer_step(l->syncer);
-	case ROLE_OPERATOR: return operator_step(l->operator);
+	case ROLE_OPERATOR: {
+		usec_t at_ = operator_step(l->operator), sets = nodesets_step(l->nodesets);
+
+		return MIN_OF(at_, sets);
+	}
 	default: return scheduler_step(l->s);
 	}
 }
@@ -63,7 +67,10 @@ static void shell_leading(struct life *l, bool leading)
 {
 	switch (l->role) {
 	case ROLE_SYNCER: syncer_leading(l->syncer, leading); break;
-	case ROLE_OPERATOR: operator_leading(l->operator, leading); break;
+	case ROLE_OPERATOR:
+		operator_leading(l->operator, leading);
+		nodesets_leading(l->nodesets, leading);
+		break;
 	default: scheduler_leading(l->s, leading);
 	}
 }
@@ -72,6 +79,7 @@ static void shell_free(struct life *l)
 {
 	scheduler_free(l->s);
 	syncer_free(l->syncer);
+	nodesets_free(l->nodesets);
 	operator_free(l->operator);
 }
 
@@ -192,6 +200,7 @@ static struct syncer *syncer_born(struct life *l)
 	        .ns = SIM_SYSTEM_NS,
 	        .poll_min = 2 * l->w->poll_min,
 	        .poll_max = 10 * USEC_SEC,
+	        .node_cleanup = true,
 	        .metrics_interval = 10 * USEC_MINUTE, /* what is exported is not looked at here */
 	        .seed = l->w->seed + l->serial,
 	});
@@ -228,7 +237,14 @@ static void life_begins(struct world *w, struct ev *e)
 	slurm_port_init(l);
 	switch (l->role) {
 	case ROLE_SYNCER: l->syncer = syncer_born(l); break;
-	case ROLE_OPERATOR: l->operator= operator_born(l); break;
+	case ROLE_OPERATOR:
+		l->operator= operator_born(l);
+		l->nodesets = nodesets_new(&(struct nodesets_options) { .kube = &l->kube,
+		                                                        .clock = &l->clock,
+		                                                        .wake = wake_life,
+		                                                        .wake_arg = l,
+		                                                        .seed = w->seed + l->serial });
+		break;
 	default: l->s = scheduler_born(l);
 	}
 	say(w, "life %llu begins: %s", (unsigned long long)l->serial, role_names[l->role]);

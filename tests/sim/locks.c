@@ -18,6 +18,7 @@
 #define IDLE_LOCKED_MAX (2 * USEC_MINUTE) /* a request may be under way for one */
 #define UNLIKE_MAX (3 * USEC_MINUTE) /* requests may be a minute late */
 #define UNTOLD_CORDON_MAX (3 * USEC_MINUTE)
+#define UNHEARD_MAX (10 * USEC_MINUTE) /* replaced after three, one at a time */
 
 /* One that runs there, as far as Slurm can know. */
 static const struct sjob *runs_on(const struct world *w, unsigned node)
@@ -33,7 +34,9 @@ static const struct sjob *runs_on(const struct world *w, unsigned node)
 
 static bool meddled(const struct world *w, unsigned node)
 {
-	return w->api.nodes[node].meddled && w->now - w->api.nodes[node].meddled < MEDDLED_MAX;
+	const struct knode_state *n = &w->api.nodes[node];
+
+	return n->gone || (n->meddled && w->now - n->meddled < MEDDLED_MAX);
 }
 
 /* One that tolerates the lock for some seconds may come to a locked node, as Kubernetes sees it; but not have been there before. */
@@ -91,15 +94,20 @@ void locks_check_start(struct world *w, const struct sjob *j)
 
 /* ---- in time ---- */
 
-static bool wanted_by_slurm(const struct world *w, unsigned node)
+const struct sjob *node_job(const struct world *w, unsigned node)
 {
 	for (size_t i = 0; i < w->ctld.n_jobs; i++) {
 		const struct sjob *j = w->ctld.jobs[i];
 
 		if (j->node == (int)node && !j->forgotten && (job_on_node(j) || j->state == JOB_SUSPENDED))
-			return true;
+			return j;
 	}
-	return false;
+	return NULL;
+}
+
+static bool wanted_by_slurm(const struct world *w, unsigned node)
+{
+	return node_job(w, node) != NULL;
 }
 
 static void check_idle_lock(struct world *w, unsigned i, usec_t passed)
@@ -120,7 +128,8 @@ static bool drain_is_wanted(struct world *w, unsigned i)
 {
 	const struct kpod *k = nodeset_pod(w, i);
 
-	return !k || k->pod->meta.deletion || !pod_is_ready(k->pod) || w->api.nodes[i].node->unschedulable;
+	return !k || k->pod->meta.deletion || !pod_is_ready(k->pod) || w->api.nodes[i].node->unschedulable ||
+	       pod_note(k, ANNOTATION_PENDING_DELETION);
 }
 
 static void check_drain(struct world *w, unsigned i, usec_t passed)
@@ -128,7 +137,7 @@ static void check_drain(struct world *w, unsigned i, usec_t passed)
 	struct snode_state *n = &w->ctld.nodes[i];
 	bool ours = n->drained && n->drained_by == ROLE_SYNCER, wanted = drain_is_wanted(w, i);
 
-	n->unlike = !n->down && (wanted ? !n->drained : ours) ? n->unlike + passed : 0;
+	n->unlike = !n->down && !n->absent && (wanted ? !n->drained : ours) ? n->unlike + passed : 0;
 	if (n->unlike > UNLIKE_MAX)
 		broken(w,
 		       wanted ? "n%u is not drained, though its Pod is not as it should be"
@@ -141,11 +150,23 @@ static void check_cordon(struct world *w, unsigned i, usec_t passed)
 {
 	const struct kpod *k = nodeset_pod(w, i);
 	struct knode_state *n = &w->api.nodes[i];
-	bool untold = k && !k->pod->meta.deletion && !!pod_note(k, ANNOTATION_CORDON) != n->node->unschedulable;
+	bool untold =
+	        k && !n->gone && !k->pod->meta.deletion && !!pod_note(k, ANNOTATION_CORDON) != n->node->unschedulable;
 
 	n->untold_cordon = untold ? n->untold_cordon + passed : 0;
 	if (n->untold_cordon > UNTOLD_CORDON_MAX)
 		broken(w, "k%u is %scordoned, and its Pod does not say so", i, n->node->unschedulable ? "" : "not ");
+}
+
+/* Its slurmd runs, and slurmctld does not know the node: nobody would make it again. */
+static void check_known(struct world *w, unsigned i, usec_t passed)
+{
+	const struct kpod *k = nodeset_pod(w, i);
+	struct snode_state *n = &w->ctld.nodes[i];
+
+	n->unheard = n->absent && k && k->containers == CONTAINERS_RUN ? n->unheard + passed : 0;
+	if (n->unheard > UNHEARD_MAX)
+		broken(w, "Pod n%u runs, and Slurm does not have its node", i);
 }
 
 void locks_time_passes(struct world *w, usec_t passed)
@@ -154,6 +175,7 @@ void locks_time_passes(struct world *w, usec_t passed)
 		check_idle_lock(w, i, passed);
 		check_drain(w, i, passed);
 		check_cordon(w, i, passed);
+		check_known(w, i, passed);
 	}
 }
 
@@ -174,8 +196,8 @@ static const char *node_unrest(struct world *w, unsigned i)
 
 	if (!k || k->pod->meta.deletion || !pod_is_ready(k->pod))
 		return "its Pod is not there, or not ready";
-	if (w->ctld.nodes[i].down)
-		return "it is down";
+	if (w->ctld.nodes[i].down || w->ctld.nodes[i].absent)
+		return "it is down, or Slurm does not know it";
 	if (!busy && node_locked(w, i))
 		return "it is locked, and runs nothing";
 	if (runs_on(w, i) && (!node_locked(w, i) || !pod_note(k, LOCK_REQUEST_ANNOTATION)))
@@ -202,6 +224,10 @@ bool locks_at_rest(struct world *w, char *text, size_t size)
 			snprintf(text, size, "job %u is in its prolog", w->ctld.jobs[i]->id);
 			return false;
 		}
+	if (nodeset_unrest(w)) {
+		snprintf(text, size, "%s", nodeset_unrest(w));
+		return false;
+	}
 	for (unsigned i = 0; i < w->n_nodes; i++) {
 		const char *why = node_unrest(w, i);
 

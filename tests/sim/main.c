@@ -77,13 +77,15 @@ static void sum_up(const struct totals *t, double seconds)
 	       "scheduler, %llu lost their job, "
 	       "%llu drains, %llu crashes, %llu leaderships\n"
 	       "%llu ordinary Pods, %llu evicted, %llu locks, %llu unlocks, %llu prologs gave up, %llu writes to "
-	       "Kubernetes\n",
+	       "Kubernetes\n"
+	       "NodeSets: %llu Pods deleted by the operator, %llu nodes deleted from Slurm, %llu Nodes lost\n",
 	       (unsigned long long)c->pods, (unsigned long long)c->jobs, (unsigned long long)c->foreign,
 	       (unsigned long long)c->binds, (unsigned long long)c->finished, (unsigned long long)c->deletes,
 	       (unsigned long long)c->lost, (unsigned long long)c->drains, (unsigned long long)c->crashes,
 	       (unsigned long long)c->leaders, (unsigned long long)c->plain, (unsigned long long)c->evicted,
 	       (unsigned long long)c->locks, (unsigned long long)c->unlocks, (unsigned long long)c->prolog_timeouts,
-	       (unsigned long long)c->writes);
+	       (unsigned long long)c->writes, (unsigned long long)c->nodeset_deletes,
+	       (unsigned long long)c->node_deletes, (unsigned long long)c->node_losses);
 }
 
 static struct recipe recipe_of(const struct options *o, uint64_t seed)

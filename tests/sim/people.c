@@ -164,6 +164,8 @@ static void admin_drains(struct world *w)
 
 	if (!w->ctld.up)
 		return;
+	if (w->ctld.nodes[i].absent)
+		return;
 	if (w->ctld.nodes[i].drained && !(w->whole && chance(w, 400)))
 		node_undrain(w, i);
 	else
@@ -317,7 +319,7 @@ static const struct {
 	{ FAULT_NODE_FAIL, 20, some_node_fails },
 	{ FAULTS_WHOLE, 150, plain_create },
 	{ FAULTS_WHOLE, 30, plain_delete },
-	{ FAULT_NODESET, 20, nodeset_disturb },
+	{ FAULT_NODESET, 40, nodeset_disturb },
 	{ FAULT_MEDDLE, 20, admin_meddles },
 };
 

@@ -23,13 +23,13 @@ static void ask(struct world *w, struct ev *e)
 }
 
 /* scontrol first: slurmctld drains with a reason of its own, but keeps one that is there. */
-static void gives_up(struct world *w, struct sjob *j, const char *why)
+static void gives_up(struct world *w, struct sjob *j, const char *why, const char *reason)
 {
 	if (w->ctld.nodes[j->node].slurmd_away || w->ctld.nodes[j->node].loss_to_come)
 		return;
 	w->counts.prolog_timeouts++;
 	say(w, "job %u: prolog gives up: %s", j->id, why);
-	job_prolog_fails(w, j, w->ctld.nodes[j->node].drained ? NULL : PROLOG_REASON);
+	job_prolog_fails(w, j, w->ctld.nodes[j->node].drained ? NULL : reason);
 }
 
 static void time_is_over(struct world *w, struct ev *e)
@@ -42,7 +42,7 @@ static void time_is_over(struct world *w, struct ev *e)
 		in(w, USEC_SEC, time_is_over, e->a, e->b, NULL);
 		return;
 	}
-	gives_up(w, j, "no answer in time");
+	gives_up(w, j, "no answer in time", PROLOG_REASON);
 }
 
 void prolog_start(struct world *w, struct sjob *j)
@@ -82,7 +82,7 @@ void prolog_hears(struct world *w, struct sjob *j, uint64_t call, int status)
 		return;
 	}
 	if (w->ctld.up)
-		gives_up(w, j, "refused");
+		gives_up(w, j, "refused", status == PROLOG_GOING ? PROLOG_GOING_REASON : PROLOG_REASON);
 	else /* slurmd tells it when somebody listens; by then its time is over too */
 		j->prolog.gave_up = true;
 }

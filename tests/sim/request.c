@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "policy/nodeset.h"
 #include "policy/rules.h"
 #include "port/kinds.h"
 
 #define LIST_MAX 64 /* elements of lists in one object */
 
-enum op { OP_CHANGE, OP_BIND, OP_REMOVE };
-static const char *const op_names[] = { "change", "bind", "delete" };
+enum op { OP_CHANGE, OP_BIND, OP_REMOVE, OP_MAKE };
+static const char *const op_names[] = { "change", "bind", "delete", "make" };
 
 struct call {
 	uint64_t life;
@@ -27,7 +28,9 @@ struct call {
 	/* A change: a block with what it says, where the real thing has its fields. Its two halves are two requests. */
 	struct pod *patch;
 	struct knode *node_patch;
-	bool evict, has_finalizers;
+	struct nodeset *set_patch;
+	struct nodeslice *slice_patch;
+	bool evict, has_owner, has_finalizers, has_nodes, has_status; /* has_status: also conditions */
 	int unschedulable; /* -1 = leave */
 	bool has_tolerations, has_taints, effect_lost, answer_lost, has_main, main_done;
 	uint64_t term;
@@ -48,6 +51,8 @@ static void call_free(struct call *c)
 	free(c->node);
 	free(c->patch);
 	free(c->node_patch);
+	free(c->set_patch);
+	free(c->slice_patch);
 	free(c);
 }
 
@@ -224,6 +229,7 @@ static enum kube_outcome change_pod(struct world *w, struct kpod *k, const struc
 {
 	struct pod p = *k->pod;
 	const struct pod *patch = c->patch;
+	bool marked = pod_note(k, ANNOTATION_PENDING_DELETION) != NULL;
 	struct pair annotations[LIST_MAX], labels[LIST_MAX];
 	struct condition conditions[LIST_MAX];
 	enum kube_outcome r = KUBE_OK;
@@ -238,15 +244,23 @@ static enum kube_outcome change_pod(struct world *w, struct kpod *k, const struc
 		        merge_pairs(&p.meta.labels, &p.meta.n_labels, patch->meta.labels, patch->meta.n_labels, labels);
 		r = change_pod_main(&p, c, &changed);
 	}
+	if (main_half(w, c) && c->has_owner && !p.meta.n_owners) {
+		changed = true;
+		p.meta.owners = patch->meta.owners;
+		p.meta.n_owners = patch->meta.n_owners;
+	}
 	if (r == KUBE_OK && status_half(w, c))
 		changed |= merge_conditions(&p.conditions, &p.n_conditions, patch->conditions, patch->n_conditions,
 		                            conditions);
 	if (r != KUBE_OK || !changed)
 		return r;
-	if (p.meta.deletion && !p.meta.deletion_grace_s && !p.meta.n_finalizers)
+	if (p.meta.deletion && !p.meta.deletion_grace_s && !p.meta.n_finalizers) {
 		pod_vanishes(w, k);
-	else
-		pod_write(w, k, &p);
+		return KUBE_OK;
+	}
+	pod_write(w, k, &p);
+	if (k->nodeset && !pod_note(k, ANNOTATION_PENDING_DELETION) == marked)
+		nodeset_check_mark(w, k, c->life);
 	return KUBE_OK;
 }
 
@@ -331,8 +345,7 @@ static bool second_half(struct world *w, struct call *c)
 {
 	struct life *l = life_get(w, c->life);
 
-	if (c->op != OP_CHANGE || !w->whole || !c->has_main || c->main_done ||
-	    !(c->patch ? c->patch->n_conditions : c->node_patch->n_conditions))
+	if (c->op != OP_CHANGE || !w->whole || !c->has_main || c->main_done || !c->has_status)
 		return false;
 	if (!l || l->dying || !life_effect(l)) {
 		call_free(c);
@@ -359,15 +372,60 @@ static bool second_half(struct world *w, struct call *c)
 	return true;
 }
 
+/* NodeSets and their slices. */
+static enum kube_outcome set_request(struct world *w, const struct call *c)
+{
+	const struct meta *is = nodeset_object(w, c->kind, c->name);
+
+	if (c->op == OP_MAKE)
+		return nodeset_make_slice(w, c->slice_patch);
+	if (!is || (c->uid && !str_eq(c->uid, is->uid)))
+		return KUBE_NOT_FOUND;
+	if (c->rv && !str_eq(c->rv, is->resource_version))
+		return KUBE_CONFLICT;
+	if (c->op == OP_REMOVE)
+		nodeset_remove_slice(w, c->name);
+	else if (c->kind == KUBE_NODESLICES)
+		nodeset_change_slice(w, c->name, c->slice_patch);
+	else
+		nodeset_change_set(w, c->set_patch, c->has_finalizers && main_half(w, c),
+		                   c->has_status && status_half(w, c));
+	return KUBE_OK;
+}
+
+static const char *version_of(struct world *w, const struct call *c)
+{
+	const struct kpod *k = c->kind == KUBE_PODS ? pod_by_name(w, c->ns, c->name) : NULL;
+	int node = c->kind == KUBE_NODES ? kube_node_number(w, c->name) : -1;
+	const struct meta *m = c->kind == KUBE_NODESETS || c->kind == KUBE_NODESLICES
+	                               ? nodeset_object(w, c->kind, c->name)
+	                       : node >= 0 ? &w->api.nodes[node].node->meta
+	                       : k         ? &k->pod->meta
+	                                   : NULL;
+
+	return m ? m->resource_version : "";
+}
+
+static bool has_node(const struct world *w, int i, const char *uid)
+{
+	return i >= 0 && !w->api.nodes[i].gone && (!uid || str_eq(uid, w->api.nodes[i].node->meta.uid));
+}
+
 static void call_arrives(struct world *w, struct ev *e)
 {
 	struct call *c = e->p;
 	struct kpod *k = c->kind == KUBE_PODS ? pod_by_name(w, c->ns, c->name) : NULL;
 	int node = c->kind == KUBE_NODES ? kube_node_number(w, c->name) : -1;
 
-	str_copy(c->new_rv, sizeof(c->new_rv), k ? k->pod->meta.resource_version : "");
-	if (node >= 0)
+	str_copy(c->new_rv, sizeof(c->new_rv), version_of(w, c));
+	if (c->kind == KUBE_NODESETS || c->kind == KUBE_NODESLICES)
+		c->outcome = set_request(w, c);
+	else if (c->kind == KUBE_NODES && !has_node(w, node, c->uid))
+		c->outcome = KUBE_NOT_FOUND;
+	else if (node >= 0)
 		c->outcome = change_node(w, (unsigned)node, c);
+	else if (c->op == OP_MAKE)
+		c->outcome = nodeset_make_pod(w, c->patch);
 	else if (!k || (c->uid && !str_eq(c->uid, k->pod->meta.uid)))
 		c->outcome = KUBE_NOT_FOUND;
 	else if (c->rv && c->op == OP_REMOVE && !str_eq(c->rv, k->pod->meta.resource_version))
@@ -386,11 +444,8 @@ static void call_arrives(struct world *w, struct ev *e)
 	}
 	say(w, "life %llu: %s %s%s%s → %d%s", (unsigned long long)c->life, op_names[c->op], c->name,
 	    c->node ? " to " : "", str_or(c->node, ""), c->outcome, c->answer_lost ? " (nobody hears it)" : "");
-	if (k && c->outcome == KUBE_OK && c->op == OP_CHANGE)
-		k = pod_by_name(w, c->ns, c->name); /* it may have been the last that held it: then as it was */
-	if (c->outcome == KUBE_OK && c->op == OP_CHANGE && (node >= 0 || k))
-		str_copy(c->new_rv, sizeof(c->new_rv),
-		         node >= 0 ? w->api.nodes[node].node->meta.resource_version : k->pod->meta.resource_version);
+	if (c->outcome == KUBE_OK && c->op == OP_CHANGE && *version_of(w, c)) /* it may be gone: then as it was */
+		str_copy(c->new_rv, sizeof(c->new_rv), version_of(w, c));
 	if (e->a) { /* the answer was given long ago */
 		call_free(c);
 		return;
@@ -460,7 +515,8 @@ static struct call *call_new(enum op op, const struct kube_ref *ref, kube_done d
 	struct call *c = NEW(struct call);
 
 	c->unschedulable = -1;
-	assert(ref->kind == KUBE_PODS || (ref->kind == KUBE_NODES && op == OP_CHANGE));
+	assert(ref->kind == KUBE_PODS || ref->kind == KUBE_NODESLICES ||
+	       ((ref->kind == KUBE_NODES || ref->kind == KUBE_NODESETS) && op == OP_CHANGE));
 	c->kind = ref->kind;
 	c->op = op;
 	c->ns = mem_strdup(ref->ns);
@@ -478,7 +534,7 @@ static struct store *port_watch(struct kube_port *p, enum kube_kind kind, const 
 	struct life *l = life_of(p);
 	struct stream *s = stream_of(l, kind);
 
-	assert(!field_selector && (kind == KUBE_PODS || kind == KUBE_NODES));
+	assert(!field_selector && object_size(kind));
 	if (!s->watched) {
 		s->ns = ns; /* both are literals */
 		s->label = label_selector;
@@ -494,7 +550,7 @@ static void port_refresh(struct kube_port *p)
 {
 	struct life *l = life_of(p);
 
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < STREAMS; i++)
 		if (l->streams[i].watched) {
 			store_doubt(l->streams[i].store);
 			stream_begin(l->w, l, i, span(l->w, USEC_MSEC, 50 * USEC_MSEC));
@@ -504,39 +560,102 @@ static void port_refresh(struct kube_port *p)
 static void port_change(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg)
 {
 	struct call *c = call_new(OP_CHANGE, &change->ref, done, arg);
-	struct pod patch = { .active_deadline_s = change->active_deadline_s };
-	struct knode node = { 0 };
-	struct meta *meta = c->kind == KUBE_PODS ? &patch.meta : &node.meta;
+	struct meta meta = { .annotations = (struct pair *)change->annotations,
+		             .labels = (struct pair *)change->labels,
+		             .owners = (struct owner *)change->owner,
+		             .n_annotations = (uint32_t)change->n_annotations,
+		             .n_labels = (uint32_t)change->n_labels,
+		             .n_owners = change->owner ? 1 : 0 };
+	struct condition *conditions = (struct condition *)change->conditions;
+	uint32_t n_conditions = (uint32_t)change->n_conditions;
 	size_t size;
 
-	meta->annotations = (struct pair *)change->annotations;
-	meta->n_annotations = (uint32_t)change->n_annotations;
-	meta->labels = (struct pair *)change->labels;
-	meta->n_labels = (uint32_t)change->n_labels;
-	patch.conditions = node.conditions = (struct condition *)change->conditions;
-	patch.n_conditions = node.n_conditions = (uint32_t)change->n_conditions;
-	if (change->n_tolerations >= 0) {
-		c->has_tolerations = true;
-		patch.tolerations = (struct toleration *)change->tolerations;
-		patch.n_tolerations = (uint32_t)change->n_tolerations;
-	}
-	if (change->n_taints >= 0) {
-		c->has_taints = true;
-		node.taints = (struct taint *)change->taints;
-		node.n_taints = (uint32_t)change->n_taints;
-	}
-	if (change->n_finalizers >= 0) {
-		c->has_finalizers = true;
-		meta->finalizers = (const char **)change->finalizers;
-		meta->n_finalizers = (uint32_t)change->n_finalizers;
+	c->has_tolerations = change->n_tolerations >= 0;
+	c->has_taints = change->n_taints >= 0;
+	c->has_finalizers = change->n_finalizers >= 0;
+	c->has_nodes = change->n_nodes >= 0;
+	c->has_owner = change->owner != NULL;
+	c->has_status = n_conditions || change->nodeset_status;
+	c->has_main = meta.n_annotations || meta.n_labels || c->has_tolerations || c->has_taints || c->has_finalizers ||
+	              c->has_nodes || c->has_owner || change->unschedulable >= 0 || change->active_deadline_s;
+	if (c->has_finalizers) {
+		meta.finalizers = (const char **)change->finalizers;
+		meta.n_finalizers = (uint32_t)change->n_finalizers;
 	}
 	c->unschedulable = change->unschedulable;
-	c->has_main = meta->n_annotations || meta->n_labels || c->has_tolerations || c->has_taints ||
-	              c->has_finalizers || c->unschedulable >= 0 || change->active_deadline_s;
 	if (c->kind == KUBE_PODS)
-		c->patch = object_copy(KUBE_PODS, &patch, &size);
+		c->patch = object_copy(
+		        KUBE_PODS,
+		        &(struct pod) { .meta = meta,
+		                        .tolerations = (struct toleration *)change->tolerations,
+		                        .n_tolerations = c->has_tolerations ? (uint32_t)change->n_tolerations : 0,
+		                        .active_deadline_s = change->active_deadline_s,
+		                        .conditions = conditions,
+		                        .n_conditions = n_conditions },
+		        &size);
+	else if (c->kind == KUBE_NODES)
+		c->node_patch =
+		        object_copy(KUBE_NODES,
+		                    &(struct knode) { .meta = meta,
+		                                      .taints = (struct taint *)change->taints,
+		                                      .n_taints = c->has_taints ? (uint32_t)change->n_taints : 0,
+		                                      .conditions = conditions,
+		                                      .n_conditions = n_conditions },
+		                    &size);
+	else if (c->kind == KUBE_NODESETS)
+		c->set_patch = object_copy(KUBE_NODESETS,
+		                           &(struct nodeset) { .meta = meta,
+		                                               .status = change->nodeset_status
+		                                                                 ? *change->nodeset_status
+		                                                                 : (struct nodeset_status) { 0 },
+		                                               .conditions = conditions,
+		                                               .n_conditions = n_conditions },
+		                           &size);
 	else
-		c->node_patch = object_copy(KUBE_NODES, &node, &size);
+		c->slice_patch = object_copy(KUBE_NODESLICES,
+		                             &(struct nodeslice) { .meta = meta,
+		                                                   .nodes = (const char **)change->nodes,
+		                                                   .n_nodes = (uint32_t)change->n_nodes },
+		                             &size);
+	call_sent(life_of(p), c);
+}
+
+static void port_make(struct kube_port *p, const struct kube_make *make, kube_done done, void *arg)
+{
+	struct call *c = call_new(OP_MAKE, &make->ref, done, arg);
+	struct meta meta = { .ns = make->ref.ns,
+		             .name = make->ref.name,
+		             .labels = (struct pair *)make->labels,
+		             .annotations = (struct pair *)make->annotations,
+		             .owners = (struct owner *)make->owner,
+		             .n_labels = (uint32_t)make->n_labels,
+		             .n_annotations = (uint32_t)make->n_annotations,
+		             .n_owners = 1 };
+	const char *pin = make->pin;
+	struct requirement pinned = { .key = "metadata.name", .op = SEL_IN, .values = &pin, .n_values = 1 };
+	struct selector_term term = { .fields = &pinned, .n_fields = 1 };
+	size_t size;
+
+	if (c->kind == KUBE_PODS)
+		c->patch = object_copy(KUBE_PODS,
+		                       &(struct pod) { .meta = meta,
+		                                       .phase = POD_PENDING,
+		                                       .scheduler_name = "default-scheduler",
+		                                       .required_nodes = &term,
+		                                       .n_required_nodes = 1,
+		                                       .has_required = true,
+		                                       .tolerations = (struct toleration *)make->tolerations,
+		                                       .n_tolerations = (uint32_t)make->n_tolerations,
+		                                       .has_grace = true,
+		                                       .grace_s = 5 },
+		                       &size);
+	else
+		c->slice_patch = object_copy(KUBE_NODESLICES,
+		                             &(struct nodeslice) { .meta = meta,
+		                                                   .nodeset = make->nodeset,
+		                                                   .nodes = (const char **)make->nodes,
+		                                                   .n_nodes = (uint32_t)make->n_nodes },
+		                             &size);
 	call_sent(life_of(p), c);
 }
 
@@ -628,6 +747,7 @@ void kube_port_init(struct life *l)
 		                                  .evict = port_evict,
 		                                  .remove = port_remove,
 		                                  .create = port_create,
+		                                  .make = port_make,
 		                                  .event = port_event };
 
 	l->kube.ops = &ops;
@@ -635,6 +755,6 @@ void kube_port_init(struct life *l)
 
 void kube_life_ends(struct life *l)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < STREAMS; i++)
 		store_free(l->streams[i].store);
 }

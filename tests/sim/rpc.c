@@ -42,6 +42,7 @@ static const char *const verbs[SLURM_VERBS] = {
 	[SLURM_SIGNAL] = "signal",
 	[SLURM_CHANGE_JOB] = "change job",
 	[SLURM_CHANGE_NODE] = "change node",
+	[SLURM_DELETE_NODE] = "delete node",
 };
 
 static void rpc_free(struct rpc *c)
@@ -184,7 +185,8 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 		                        : used == 0 && !memory      ? NODE_IDLE
 		                        : used < n->cpus            ? NODE_MIXED
 		                                                    : NODE_ALLOCATED,
-		               .flags = (n->drained ? NODEF_DRAIN : 0u) | (completing ? NODEF_COMPLETING : 0u),
+		               .flags = NODEF_DYNAMIC | (n->drained ? NODEF_DRAIN : 0u) |
+		                        (completing ? NODEF_COMPLETING : 0u),
 		               .reason = reason,
 		               .extra = extra,
 		               .comment = comment,
@@ -205,15 +207,20 @@ void node_shown(const struct world *w, unsigned i, struct snode *ret)
 
 static void answer_nodes(struct world *w, struct rpc *c, int only)
 {
-	uint32_t n = only < 0 ? w->n_nodes : 1;
+	uint32_t n = 0;
 	struct pack p = { 0 };
 
 	for (int pass = 0; pass < 2; pass++) {
 		struct snode *list = pass ? (struct snode *)(void *)p.base : NULL;
 
-		p.used = n * sizeof(struct snode);
-		for (uint32_t i = 0; i < n; i++)
-			pack_node(&p, list ? &list[i] : NULL, w, only < 0 ? i : (unsigned)only);
+		p.used = w->n_nodes * sizeof(struct snode);
+		n = 0;
+		for (unsigned i = 0; i < w->n_nodes; i++) {
+			if (w->ctld.nodes[i].absent || (only >= 0 && (unsigned)only != i))
+				continue;
+			pack_node(&p, list ? &list[n] : NULL, w, i);
+			n++;
+		}
 		if (!pass)
 			p = (struct pack) { .base = mem_alloc(p.used + 1) };
 	}
@@ -362,6 +369,8 @@ static void serve(struct world *w, struct rpc *c)
 	struct sjob *j = c->ask.job_id ? job_by_id(w, c->ask.job_id) : NULL;
 	int node = c->ask.node ? slurm_node_number(w, c->ask.node) : -1;
 
+	if (node >= 0 && w->ctld.nodes[node].absent)
+		node = -1;
 	outcome(c, SLURM_OK, "");
 	c->r.as_of = (usec_t)w->ctld.changes + 1;
 	switch (c->ask.verb) {
@@ -391,10 +400,15 @@ static void serve(struct world *w, struct rpc *c)
 		return;
 	case SLURM_LOAD_NODE:
 	case SLURM_CHANGE_NODE:
+	case SLURM_DELETE_NODE:
 		if (node < 0)
 			outcome(c, SLURM_GONE, "Invalid node name specified");
 		else if (c->ask.verb == SLURM_LOAD_NODE)
 			answer_nodes(w, c, node);
+		else if (c->ask.verb == SLURM_DELETE_NODE && node_delete(w, (unsigned)node))
+			nodeset_check_delete(w, (unsigned)node);
+		else if (c->ask.verb == SLURM_DELETE_NODE)
+			outcome(c, SLURM_RETRY, "Requested nodes are busy");
 		else
 			do_change_node(w, c, node);
 		return;

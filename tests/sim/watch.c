@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "port/kinds.h"
 
+static const char *const stream_names[STREAMS] = { "Pods", "Nodes", "NodeSets", "NodeSlices" };
+
 struct list { /* on its way */
 	size_t n;
 	struct version *items[];
@@ -18,7 +20,12 @@ struct list { /* on its way */
 
 struct stream *stream_of(struct life *l, enum kube_kind kind)
 {
-	return &l->streams[kind == KUBE_PODS ? 0 : 1];
+	switch (kind) {
+	case KUBE_PODS: return &l->streams[0];
+	case KUBE_NODES: return &l->streams[1];
+	case KUBE_NODESETS: return &l->streams[2];
+	default: return &l->streams[3]; /* NodeSlices */
+	}
 }
 
 static bool selected(const struct stream *s, const struct version *v)
@@ -61,17 +68,17 @@ static void list_arrives(struct world *w, struct ev *e)
 {
 	struct list *list = e->p;
 	struct life *l = life_get(w, e->a);
-	struct stream *s = l ? &l->streams[e->b & 1] : NULL;
+	struct stream *s = l ? &l->streams[e->b % STREAMS] : NULL;
 
-	if (s && s->epoch == e->b >> 1) {
+	if (s && s->epoch == e->b / STREAMS) {
 		store_replace_begin(s->store);
 		for (size_t i = 0; i < list->n; i++)
 			put(s, list->items[i]);
 		store_replace_end(s->store);
 		store_alive(s->store, w->now);
 		life_wakes(l);
-		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial,
-		    s->kind == KUBE_PODS ? "Pods" : "Nodes", list->n);
+		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial, stream_names[e->b % STREAMS],
+		    list->n);
 	}
 	for (size_t i = 0; i < list->n; i++)
 		version_unref(list->items[i]);
@@ -81,18 +88,25 @@ static void list_arrives(struct world *w, struct ev *e)
 static void list_taken(struct world *w, struct ev *e)
 {
 	struct life *l = life_get(w, e->a);
-	struct stream *s = l ? &l->streams[e->b & 1] : NULL;
-	size_t n, max;
+	struct stream *s = l ? &l->streams[e->b % STREAMS] : NULL;
+	size_t max;
 	struct list *list;
 	usec_t takes = span(w, USEC_MSEC, fault_on(w, FAULT_WATCH_SLOW) ? 5 * USEC_SEC : 50 * USEC_MSEC);
 
-	if (!s || s->epoch != e->b >> 1)
+	if (!s || s->epoch != e->b / STREAMS)
 		return;
-	max = s->kind == KUBE_PODS ? w->api.n_pods : w->n_nodes;
+	max = s->kind == KUBE_PODS       ? w->api.n_pods
+	      : s->kind == KUBE_NODES    ? w->n_nodes
+	      : s->kind == KUBE_NODESETS ? 1
+	                                 : w->api.n_slices;
 	list = mem_alloc(sizeof(*list) + max * sizeof(struct version *));
-	for (n = 0; n < max; n++)
-		list->items[n] = version_ref(s->kind == KUBE_PODS ? w->api.pods[n]->v : w->api.nodes[n].v);
-	list->n = n;
+	list->n = 0;
+	for (size_t n = 0; n < max; n++)
+		if (s->kind != KUBE_NODES || !w->api.nodes[n].gone)
+			list->items[list->n++] = version_ref(s->kind == KUBE_PODS       ? w->api.pods[n]->v
+			                                     : s->kind == KUBE_NODES    ? w->api.nodes[n].v
+			                                     : s->kind == KUBE_NODESETS ? w->api.set
+			                                                                : w->api.slices[n]);
 	s->broken = false;
 	s->last = w->now + takes;
 	at(w, s->last, list_arrives, l->serial, e->b, list);
@@ -104,12 +118,12 @@ void stream_begin(struct world *w, struct life *l, unsigned number, usec_t after
 
 	s->epoch++;
 	s->broken = true;
-	in(w, after, list_taken, l->serial, s->epoch << 1 | number, NULL);
+	in(w, after, list_taken, l->serial, s->epoch * STREAMS + number, NULL);
 }
 
 void streams_break(struct world *w, struct life *l)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < STREAMS; i++)
 		if (l->streams[i].watched)
 			stream_begin(w, l, i,
 			             MAX_OF(l->partitioned_until - w->now, 0) +

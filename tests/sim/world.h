@@ -14,6 +14,7 @@
  *   script.c   placeholder scripts: hook/plan.h decides, as in the real one
  *   prolog.c   prologs and epilogs, and their calls to the syncer
  *   cluster.c  the rest of Kubernetes: ordinary Pods, their scheduler, eviction by taints, NodeSet Pods
+ *   nodeset.c  the NodeSet whose Pods these are
  *   life.c     processes of scheduler, syncer and operator: born, leading, crashed
  *   people.c   users and administrators, and everything that breaks
  *   check.c    what must hold
@@ -34,8 +35,10 @@
 #include "base/time.h"
 #include "hook/plan.h"
 #include "model/knode.h"
+#include "model/nodeset.h"
 #include "model/pod.h"
 #include "model/slurm.h"
+#include "operator/nodesets.h"
 #include "operator/operator.h"
 #include "port/gate.h"
 #include "port/kube.h"
@@ -47,6 +50,7 @@
 #define TRACE_LINE_MAX 240
 #define SIM_NODES_MAX 16
 #define SIM_NAMES_MAX 64
+#define SIM_SLICES_MAX 4
 #define ACTS_MAX 4096 /* of people, that can be left out */
 #define SIM_NS "team"
 #define SIM_SYSTEM_NS "slurm"
@@ -130,6 +134,8 @@ struct kpod { /* a Pod as it really is, with what its kubelet knows */
 	bool cancelled; /* someone did so by scancel or a time limit */
 	usec_t lost, orphan, waiting, untold; /* for how long, while everything worked */
 	bool was_lost;
+	bool given_up; /* of a NodeSet: the operator deleted it */
+	uint64_t updated_by; /* … marked it for an update, as it was ready: which life of it */
 	bool bind_doubted; /* an answer to a binding was lost: it may have to be taken for bound */
 };
 
@@ -137,6 +143,8 @@ struct knode_state {
 	struct version *v;
 	const struct knode *node;
 	bool kubelet_dead, gone_dark; /* gone_dark: the whole machine */
+	bool gone; /* Kubernetes does not have it, though its kubelet may run */
+	unsigned times; /* that it registered */
 	usec_t dead_until;
 	usec_t locked_since; /* the taint was put on */
 	usec_t meddled; /* when a person last touched its lock; 0 = never */
@@ -146,6 +154,11 @@ struct knode_state {
 
 struct api {
 	uint64_t rv, uids;
+	struct version *set; /* the one NodeSet */
+	const struct nodeset *nodeset; /* of it */
+	usec_t nodes_edited; /* when a Node last became its, or was its no more */
+	struct version *slices[SIM_SLICES_MAX];
+	unsigned n_slices;
 	struct kpod **pods;
 	size_t n_pods, size_pods;
 	struct knode_state nodes[SIM_NODES_MAX];
@@ -198,6 +211,8 @@ struct snode_state {
 	uint32_t cpus;
 	bool drained, down, foreign; /* foreign: the drain is somebody's, not ours */
 	bool unknown; /* slurmctld was started, and has not heard from it since */
+	bool absent; /* deleted from Slurm; a slurmd makes it again */
+	usec_t unheard; /* for how long its Pod was ready and Slurm did not have it, while everything worked */
 	bool slurmd_away, loss_to_come; /* its Pod is gone; slurmctld has not noticed yet */
 	int drained_by; /* enum role; ROLES = somebody */
 	char *extra, *comment, *features;
@@ -234,6 +249,7 @@ struct stream { /* a watch */
 	bool broken, watched;
 };
 
+#define STREAMS 4
 #define SLOTS 2 /* of each role: one that leads, one that stands by */
 #define LIVES (ROLES * SLOTS)
 struct life {
@@ -247,8 +263,9 @@ struct life {
 	enum role role;
 	struct scheduler *s; /* one of the three */
 	struct syncer *syncer;
-	struct operator* operator;
-	struct stream streams[2];
+	struct operator* operator; /* with its NodeSet Controller */
+	struct nodesets *nodesets;
+	struct stream streams[STREAMS];
 	struct gate gate;
 	usec_t born, renewed, partitioned_until, leading_since;
 	uint64_t step_serial;
@@ -305,6 +322,7 @@ struct world {
 	struct counts {
 		uint64_t pods, jobs, binds, deletes, crashes, leaders, lost, drains, finished, foreign;
 		uint64_t plain, evicted, locks, unlocks, prolog_timeouts, writes, vain_writes;
+		uint64_t nodeset_deletes, node_deletes, node_losses;
 	} counts;
 };
 
@@ -348,6 +366,8 @@ struct kpod *pod_by_number(struct world *w, uint64_t number);
 struct kpod *pod_by_uid(struct world *w, const char *uid);
 struct kpod *pod_by_name(struct world *w, const char *ns, const char *name);
 void pod_write(struct world *w, struct kpod *k, const struct pod *pod);
+struct version *versioned(struct world *w, enum kube_kind kind, const struct meta *object,
+                          bool removed); /* the next one */
 struct kpod *pod_create(struct world *w, const struct pod *pod);
 void pod_delete(struct world *w, struct kpod *k, int64_t grace_s);
 bool pod_let_go(struct world *w, struct kpod *k); /* deleted, and nothing holds it any more: it is gone */
@@ -390,6 +410,26 @@ void nodeset_gone(struct world *w, unsigned node, bool ran);
 void nodeset_disturb(struct world *w);
 void admin_meddles(struct world *w);
 
+/* nodeset.c */
+void nodeset_init(struct world *w);
+void nodeset_done(struct world *w);
+void nodeset_calm(struct world *w);
+void node_registers(struct world *w, unsigned i); /* as one that it is for */
+void nodeset_edited(struct world *w);
+const struct meta *nodeset_object(const struct world *w, enum kube_kind kind, const char *name);
+enum kube_outcome nodeset_make_pod(struct world *w, const struct pod *pod);
+enum kube_outcome nodeset_make_slice(struct world *w, const struct nodeslice *slice);
+void nodeset_change_slice(struct world *w, const char *name, const struct nodeslice *patch);
+void nodeset_remove_slice(struct world *w, const char *name);
+void nodeset_change_set(struct world *w, const struct nodeset *patch, bool finalizers, bool status);
+void nodeset_check_remove(struct world *w, struct kpod *k);
+void nodeset_check_start(struct world *w, const struct sjob *j);
+void nodeset_check_mark(struct world *w, struct kpod *k, uint64_t life);
+void nodeset_check_delete(struct world *w, unsigned node);
+bool nodeset_waits(struct world *w, unsigned i);
+bool nodeset_waits_anywhere(struct world *w);
+const char *nodeset_unrest(struct world *w);
+
 /* prolog.c */
 void prolog_start(struct world *w, struct sjob *j);
 void prolog_hears(struct world *w, struct sjob *j, uint64_t call, int status);
@@ -397,6 +437,7 @@ void epilog_start(struct world *w, struct sjob *j);
 
 /* locks.c */
 void locks_check(struct world *w);
+const struct sjob *node_job(const struct world *w, unsigned node); /* one that slurmctld has there */
 void locks_time_passes(struct world *w, usec_t passed);
 void locks_check_start(struct world *w, const struct sjob *j);
 bool locks_at_rest(struct world *w, char *why, size_t size);
@@ -423,6 +464,7 @@ int slurm_node_number(const struct world *w, const char *name);
 void ctld_ring(struct world *w);
 void job_prolog_passed(struct world *w, struct sjob *j, usec_t after);
 void job_prolog_fails(struct world *w, struct sjob *j, const char *reason);
+bool node_delete(struct world *w, unsigned i); /* from Slurm; false: it is in use */
 void slurmd_gone(struct world *w, unsigned node); /* with everything that ran in its container */
 void slurmd_back(struct world *w, unsigned node);
 
@@ -458,7 +500,7 @@ void people_calm(struct world *w);
 void check_time_passes(struct world *w, usec_t span); /* before the clock moves */
 void check_step(struct world *w);
 void check_bind(struct world *w, const struct kpod *k, const char *node);
-void check_remove(struct world *w, const struct kpod *k);
+void check_remove(struct world *w, struct kpod *k);
 void check_cancel(struct world *w, const struct sjob *j);
 void check_script_left(struct world *w, const struct sjob *j);
 void check_node_change(struct world *w, enum role role, const struct snode_state *n, const struct node_change *c);
