@@ -229,6 +229,20 @@ class Rules(Tree):
 class Tools(Tree):
     """Each tool of others finds something in a file that is wrong, and nothing in one that is right."""
 
+    def setUp(self):
+        super().setUp()
+        saved = os.environ.copy()
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(saved)))
+        os.environ["SUNK_CACHE"] = str(self.root / "cache")
+
+    def copy(self):
+        """The same tree in another place, with the same cache."""
+        # pylint: disable=consider-using-with
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        shutil.copytree(self.root, folder.name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("cache"))
+        self.root = Path(folder.name)
+
     def run_tool(self, name, build=None):
         program, check = tools.TOOLS[name]
         if not shutil.which(program):
@@ -244,32 +258,75 @@ class Tools(Tree):
         code, said = self.run_tool("format")
         self.assertNotEqual(code, 0)
         self.assertIn("src/base/b.c: lines 2 ", said)
+        self.copy()
+        self.assertNotEqual(self.run_tool("format")[0], 0)
+        self.write("src/base/b.c", SPDX + "int x;\n")
+        self.assertIn(" 0 looked at", self.run_tool("format")[1])
 
     def test_cppcheck_sees_a_mistake(self):
         self.assertEqual(self.run_tool("cppcheck")[0], 0)
+        self.copy()
+        self.assertIn(" 0 looked at", self.run_tool("cppcheck")[1])
+        for _ in range(2):  # what has a mistake is looked at again
+            self.write("src/base/a.h", "static inline int f(void) { int a[2]; a[0] = 1; a[2] = 1; return a[0]; }\n")
+            code, said = self.run_tool("cppcheck")
+            self.assertIn(" 2 looked at", said)  # a.c and what of lite/ includes something that includes it
+            self.assertNotEqual(code, 0)
+        self.write("src/base/a.h", FILES["src/base/a.h"])
+        self.assertIn(" 0 looked at", self.run_tool("cppcheck")[1])
         self.write("src/base/b.c", SPDX + "int f(void) { int a[2]; a[0] = 1; a[2] = 1; return a[0]; }\n")
         self.assertNotEqual(self.run_tool("cppcheck")[0], 0)
 
     def test_shellcheck_sees_a_mistake(self):
         self.write("dev/x", "#!/bin/sh\necho ok\n")
         self.assertEqual(self.run_tool("shellcheck")[0], 0)
+        self.copy()
+        self.assertIn(" 0 looked at", self.run_tool("shellcheck")[1])
         self.write("tests/deep/x", "#!/usr/bin/env bash\ncd /nowhere\nrm -r x\n")
         self.assertNotEqual(self.run_tool("shellcheck")[0], 0)
 
-    def test_tidy_sees_a_mistake_and_remembers_what_was_clean(self):
-        build = self.root / "build"
-        self.write(".clang-tidy", "Checks: '-*,bugprone-*'\nWarningsAsErrors: '*'\n")
-        entry = {"directory": str(build), "file": "../src/base/b.c", "command": "cc -I../src -MD -MQ x -MF y -o z -c ../src/base/b.c"}
+    def prepare_tidy(self, command="cc"):
+        build = self.root.resolve() / "build"
+        entry = {"directory": str(build), "file": "../src/base/b.c",
+                 "command": f"{command} -ffile-prefix-map={self.root.resolve()}=. -I../src -MD -MQ x -MF y -o z -c ../src/base/b.c"}
         self.write("build/compile_commands.json", json.dumps([entry]))
+        return build
+
+    def test_tidy_sees_a_mistake_and_remembers_what_was_clean(self):
+        self.write(".clang-tidy", "Checks: '-*,bugprone-*'\nWarningsAsErrors: '*'\n")
         self.write("src/base/b.h", "#define LIMIT 3\n")
         self.write("src/base/b.c", SPDX + '#include "base/b.h"\nint f(int a);\nint f(int a) { return a > LIMIT; }\n')
+        build = self.prepare_tidy()
         self.assertIn("1 looked at, 0 with", self.run_tool("tidy", build)[1])
         self.assertIn("0 looked at, 0 with", self.run_tool("tidy", build)[1])
-        self.write("src/base/b.h", "#define LIMIT sizeof(sizeof(a))\n")  # what changed is in a header
-        code, said = self.run_tool("tidy", build)
-        self.assertIn("1 looked at, 1 with", said)
-        self.assertEqual(code, 1)
-        self.assertEqual(self.run_tool("tidy", build)[0], 1)
+        self.copy()
+        build = self.prepare_tidy("ccache cc")
+        self.assertIn("0 looked at, 0 with", self.run_tool("tidy", build)[1])
+        for _ in range(2):
+            self.write("src/base/b.h", "#define LIMIT sizeof(sizeof(a))\n")  # what changed is in a header
+            code, said = self.run_tool("tidy", build)
+            self.assertIn("1 looked at, 1 with", said)
+            self.assertEqual(code, 1)
+        self.write("src/base/b.h", "#define LIMIT 3\n")
+        self.write(".clang-tidy", "Checks: '-*,bugprone-*,readability-magic-numbers'\nWarningsAsErrors: '*'\n")
+        self.assertIn("1 looked at", self.run_tool("tidy", build)[1])
+
+    def test_what_the_compiler_cannot_read_is_looked_at_again_and_again(self):
+        self.write(".clang-tidy", "Checks: '-*,bugprone-*'\n")
+        self.write("src/base/b.c", SPDX + "int x;\n")
+        build = self.prepare_tidy("cc nothing.c")
+        for _ in range(2):
+            self.assertIn("1 looked at", self.run_tool("tidy", build)[1])
+
+    def test_old_proofs_are_forgotten(self):
+        saved, tools.PROOFS_MAX = tools.PROOFS_MAX, 3
+        try:
+            for n in range(5):
+                self.write("dev/x", f"#!/bin/sh\necho {n}\n")
+                self.run_tool("shellcheck")
+        finally:
+            tools.PROOFS_MAX = saved
+        self.assertEqual(len(list((self.root / "cache/lint/shellcheck").iterdir())), 3)
 
 
 @contextlib.contextmanager
