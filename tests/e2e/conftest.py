@@ -42,6 +42,7 @@ def logs_below(directory):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "lite_only(reason): says nothing about a real control plane")
+    config.addinivalue_line("markers", "any_slurm(reason): says nothing about a version of Slurm; not asked of every one")
     config.addinivalue_line("markers", "real_only: needs the parts of a real control plane")
 
 

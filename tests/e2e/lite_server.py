@@ -28,16 +28,24 @@ def program():
     raise FileNotFoundError(f"no sunk-lite in {BUILD}: build it first (ninja -C build)")
 
 
+def pause(begun, looked):
+    """Between two looks at something that is waited for: short against what was waited already, and not less than the look took. Many wait at
+    the same time, and looking is most of what they do."""
+    now = time.monotonic()
+    time.sleep(min(0.1, max(0.03, (now - begun) / 20, now - looked)))
+
+
 def wait_for(what, check, deadline=DEADLINE):
     """Calls check() until it gives something true; says what was missing when it never does."""
-    end = time.monotonic() + deadline
+    begun = time.monotonic()
     while True:
+        looked = time.monotonic()
         last = check()
         if last:
             return last
-        if time.monotonic() > end:
+        if time.monotonic() > begun + deadline:
             raise AssertionError(f"not within {deadline} s: {what}; last: {last!r}")
-        time.sleep(0.02)
+        pause(begun, looked)
 
 
 class Answer:

@@ -16,6 +16,7 @@ import pytest
 from lite_server import BUILD
 from world import DRAINED, PREFIX, REAL, alive, started
 
+ANY_SLURM = pytest.mark.any_slurm("hands that meddle in Kubernetes")
 WORLD = {"options": ("--parts", "scheduler,syncer,operator", "--cpus", "16"), "nodes": 3}
 REASON = "prolog pre-hook failed (sunk:verify-undrain)"
 TAINT = PREFIX + "lock"
@@ -145,6 +146,7 @@ def test_a_node_is_unlocked_right_after_the_last_job(world, locks):
     print(f"unlocked {time.monotonic() - began:.3f} s after the last job")
 
 
+@ANY_SLURM
 def test_daemonset_and_tolerating_pods_stay_in_a_normal_lock(world, locks, space):
     pod = space.manifest("x", nodeSelector={"kubernetes.io/hostname": "k1"}, tolerations=[{"operator": "Exists"}], restartPolicy="Always")
     pod["spec"].pop("schedulerName")
@@ -247,6 +249,7 @@ def test_a_pod_that_does_not_go_drains_the_node_and_is_named(world, locks, space
 # ---- hands ----
 
 
+@ANY_SLURM
 def test_what_others_wrote_on_a_node_is_left_alone(world, locks):
     taint = {"key": "example.com/theirs", "value": "yes", "effect": "PreferNoSchedule"}
     mark = {"type": "TheirDisk", "status": "False", "reason": "Good", "message": "looked at", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -274,6 +277,7 @@ def test_what_others_wrote_on_a_node_is_left_alone(world, locks):
         world.change_node("k2", metadata={"annotations": {"example.com/note": None}}, spec={"taints": mine or None})
 
 
+@ANY_SLURM
 def test_a_taint_that_is_removed_by_hand_is_put_back(world, locks):
     job_id = locks.job()
     locks.started(job_id)
@@ -286,6 +290,7 @@ def test_a_taint_that_is_removed_by_hand_is_put_back(world, locks):
     locks.locked()
 
 
+@ANY_SLURM
 @pytest.mark.parametrize("value", ["pending", None], ids=["pending", "gone"])
 def test_an_annotation_that_is_edited_by_hand_is_put_back(world, locks, value):
     node = {"pending": "k2", None: "k3"}[value]

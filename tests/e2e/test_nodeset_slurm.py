@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 from world import MERGE, PREFIX
 
+ANY_SLURM = pytest.mark.any_slurm("about the NodeSet alone")
 WORLD = {"options": ("--parts", "scheduler,syncer,operator", "--cpus", "4", "--conf", "SlurmdTimeout=10"), "nodes": 4}
 SETS = "/apis/sunk.coreweave.com/v1alpha1/namespaces/slurm/nodesets"
 SLICES = "/apis/sunk.coreweave.com/v1alpha1/namespaces/slurm/nodeslices"
@@ -285,6 +286,7 @@ NOWHERE = {
     ("nowhere", {"affinity": NOWHERE}, "NoFeasibleNode", "no Node fits: look at affinity"),
     ("huge", {"replicas": 100000, "nodeSelector": {"moon": "full"}}, "NoFeasibleNode", "no Node fits"),
 ])  # fmt: skip
+@ANY_SLURM
 def test_what_cannot_be_is_said_with_what_to_do(world, name, spec, why, words):
     try:
         r = world.call("POST", SETS, other(name, **spec))

@@ -12,6 +12,8 @@ from urllib.parse import urlparse
 import pytest
 from world import Pod
 
+REFUSED = pytest.mark.any_slurm("refused before Slurm hears of it")
+HOOK_ALONE = pytest.mark.any_slurm("the hook API alone")
 WORLD = {"options": ("--cpus", "16"), "nodes": 2}
 
 # ---- validation ----
@@ -28,6 +30,7 @@ def refused(world, pod, *wants):
     assert pod.jobs() == [] and pod.job_id() is None and pod.node() is None
 
 
+@REFUSED
 def test_all_problems_are_told_at_once_and_no_job_is_submitted(world, space):
     pod = space.pod("wrong", cpu=None, memory=None, grace=30, annotations={"priority": "high", "exclusive": "maybe", "timeout": "-1"})
     refused(world, pod, "cpu", "memory", "termination grace period must be less than Slurm KillWait - 5s", "30", "priority", "exclusive",
@@ -45,6 +48,7 @@ def test_a_pod_that_was_put_right_goes_on(world, space):
     assert pod.job()["Priority"] == "7"
 
 
+@REFUSED
 def test_the_grace_period_leaves_slurm_five_seconds(world, space):
     """KillWait is 8 here, as the controller says: 2 is fine, 3 is not."""
     fits, late = space.pod("fits", grace=2), space.pod("late", grace=3)
@@ -52,6 +56,7 @@ def test_the_grace_period_leaves_slurm_five_seconds(world, space):
     fits.running()
 
 
+@REFUSED
 def test_static_cpu_pinning_is_refused_before_it_drains_a_node(world, space):
     """SUNK's support pages: Guaranteed Pods with whole CPUs are pinned by the kubelet, and Slurm's jobs with them."""
     amounts = {"cpu": "2", "memory": "64Mi"}
@@ -60,6 +65,7 @@ def test_static_cpu_pinning_is_refused_before_it_drains_a_node(world, space):
     assert "Guaranteed" in pod.unscheduled()[1] or "static" in pod.unscheduled()[1]
 
 
+@REFUSED
 @pytest.mark.parametrize("value", ["yes", "TRUE", "1", "exclusive"])
 def test_invalid_exclusive_values_are_refused(world, space, value):
     """SUNK's support pages: they were passed on."""
@@ -94,6 +100,7 @@ BAD = [
 ]
 
 
+@REFUSED
 def test_what_cannot_be_passed_on_is_refused_by_name(world, space):
     pods = [(space.pod(f"bad{i}", annotations={key: value}), key) for i, (key, value) in enumerate(BAD)]
     for pod, key in pods:
@@ -117,12 +124,14 @@ def test_nothing_that_a_pod_says_reaches_a_shell(world, space):
     assert not trap.exists()
 
 
+@REFUSED
 def test_unknown_keys_under_the_prefix_are_a_warning_only(world, space):
     pod = space.pod("typo", annotations={"partitoin": "high", "example.com/other": "x" * 2000})
     assert "partitoin" in pod.says("ValidationWarning")
     pod.running()
 
 
+@REFUSED
 def test_bytes_that_are_no_utf8_are_replaced_before_we_see_them(world, space):
     body = json.dumps(space.manifest("bytes", "exit 0", annotations={"comment": "@@"})).encode().replace(b"@@", b"\xff\xfe")
     connection = http.client.HTTPSConnection(urlparse(world.url).netloc, context=world.context, timeout=30)
@@ -192,6 +201,7 @@ def hook_of(world):
     return Hook(world)
 
 
+@HOOK_ALONE
 def test_a_token_opens_its_own_job_and_nothing_else(world, space, hook):
     mine, other = space.pod("mine").running(), space.pod("other").running()
     token, job, theirs = hook.token(mine), mine.job_id(), other.job_id()
@@ -219,6 +229,7 @@ def test_a_job_of_someone_else_cannot_be_claimed(world, space, hook):
     world.never("the Pod suffers", lambda: pod.phase() != "Running" or world.job_state(fake) == "CANCELLED", 1)
 
 
+@HOOK_ALONE
 def test_garbage_is_answered_and_forgotten(world, space, hook):
     pod = space.pod("calm").running()
     token, job = hook.token(pod), pod.job_id()
@@ -237,6 +248,7 @@ def test_garbage_is_answered_and_forgotten(world, space, hook):
     assert space.pod("after", "exit 0").job_ends("COMPLETED")
 
 
+@HOOK_ALONE
 def test_slow_callers_hold_up_nobody(world, space, hook):
     """Bodies that never come, on many connections; the others are served meanwhile."""
     pod = space.pod("calm").running()

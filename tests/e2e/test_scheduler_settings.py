@@ -10,6 +10,7 @@ import pytest
 from world import STUBBORN, Space
 
 LEASE = "--lease-duration=3s --renew-deadline=2s --retry-period=500ms"
+ANY_SLURM = pytest.mark.any_slurm("a setting about Pods")
 WORLD = {"options": ("--cpus", "16", "--conf", "MinJobAge=300", "--scheduler-flags", LEASE), "nodes": 1}
 GUARANTEED = {"resources": {"requests": {"cpu": "2", "memory": "64Mi"}, "limits": {"cpu": "2", "memory": "64Mi"}}}
 
@@ -32,6 +33,7 @@ def other_settings(world):
     restart()
 
 
+@ANY_SLURM
 def test_overhead_of_a_pod_is_part_of_its_job(world, space):
     made = world.call("POST", "/apis/node.k8s.io/v1/runtimeclasses", {
         "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"}, "handler": "none",
@@ -43,6 +45,7 @@ def test_overhead_of_a_pod_is_part_of_its_job(world, space):
     assert (job["NumCPUs"], job["MinMemoryNode"]) == ("4", "150M"), job  # 3.5 CPUs
 
 
+@ANY_SLURM
 def test_pods_of_other_namespaces_are_left_alone_in_namespace_scope(world, space, settings):
     other = Space(world, "elsewhere")
     try:
@@ -60,6 +63,7 @@ def test_pods_of_other_namespaces_are_left_alone_in_namespace_scope(world, space
         other.clean()
 
 
+@ANY_SLURM
 def test_static_cpu_is_only_warned_of_when_allowed(world, space, settings):
     refused = space.pod("refused", more=GUARANTEED)
     assert "pin them" in refused.says("ValidationFailed")

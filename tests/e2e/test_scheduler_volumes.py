@@ -8,6 +8,7 @@ from volume_story import Story, recorded
 from world import MERGE, REAL
 
 WORLD = {"options": ("--cpus", "4")}
+ANY_SLURM = pytest.mark.any_slurm("between claims and volumes; that a job waits for them is in the others")
 PROVISIONED = pytest.mark.lite_only("nobody makes volumes in a real control plane without a CSI driver")
 BOUND_BY = "pv.kubernetes.io/bound-by-controller"
 SELECTED = "volume.kubernetes.io/selected-node"
@@ -84,6 +85,7 @@ def test_a_claim_that_waits_for_a_consumer_hears_where_it_will_be(world, space):
     assert world.run("scontrol", "show", "hostnames", second.job()["ExcNodeList"]).split() == others
 
 
+@ANY_SLURM
 @PROVISIONED
 def test_a_pod_whose_claim_is_missing_waits_without_a_job(world, space):
     pod = with_claim(space, "early", "late")
@@ -93,6 +95,7 @@ def test_a_pod_whose_claim_is_missing_waits_without_a_job(world, space):
     pod.running()
 
 
+@ANY_SLURM
 def test_a_pod_waits_for_claims_that_are_bound_without_it(world, space):
     storage_class(world, "by-hand", "kubernetes.io/no-provisioner", "Immediate")
     claim(space, "data", "by-hand")
@@ -104,6 +107,7 @@ def test_a_pod_waits_for_claims_that_are_bound_without_it(world, space):
     assert pod.node() == "k3"
 
 
+@ANY_SLURM
 def test_a_claim_that_waits_gets_a_volume_that_is_there(world, space):
     """Nobody makes volumes of this class: the scheduler gives it the smallest one that the node can reach, and a controller does the rest.
     Nodes that reach none are kept from the job to begin with."""
@@ -134,6 +138,7 @@ def test_a_pod_without_a_volume_to_be_had_says_so_and_gets_the_next_one(world, s
     assert given(world, "scarce") == {"scarce-enough": "data"}
 
 
+@ANY_SLURM
 def test_no_volume_is_given_twice_to_pods_that_start_together(world, space):
     storage_class(world, "pairs", "kubernetes.io/no-provisioner")
     for i in (1, 2, 3, 4):
@@ -151,6 +156,7 @@ def test_no_volume_is_given_twice_to_pods_that_start_together(world, space):
         assert pod.node() == "k2" if name in ("pairs-1", "pairs-3") else "k1"
 
 
+@ANY_SLURM
 def test_a_volume_that_a_person_promised_to_the_claim_is_the_one(world, space):
     storage_class(world, "promised", "kubernetes.io/no-provisioner")
     volume(world, "promised-free", "promised", "k1")
@@ -162,6 +168,7 @@ def test_a_volume_that_a_person_promised_to_the_claim_is_the_one(world, space):
     assert BOUND_BY not in get_volume(world, "promised-own")["metadata"].get("annotations", {})
 
 
+@ANY_SLURM
 def test_a_scheduler_that_dies_between_two_volumes_leaves_no_claim_with_two(world, space):
     storage_class(world, "crash", "kubernetes.io/no-provisioner")
     for i in (1, 2, 3):
@@ -202,6 +209,7 @@ def test_a_node_where_the_volume_cannot_be_made_is_left(world, space):
     assert pod.node() is None and len(pod.live_jobs()) == 1
 
 
+@ANY_SLURM
 def test_claims_and_volumes_are_bound_as_by_kube_controller_manager(space):
     """The world that the tests above run in: lite does what was recorded, and a real control plane still does."""
     told = Story(space).run()
@@ -209,6 +217,7 @@ def test_claims_and_volumes_are_bound_as_by_kube_controller_manager(space):
         assert got == want, json.dumps(told)
 
 
+@ANY_SLURM
 @PROVISIONED
 def test_an_ephemeral_volume_works_like_a_claim(world, space):
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -218,6 +227,7 @@ def test_an_ephemeral_volume_works_like_a_claim(world, space):
     assert get_claim(space, "scratch-v")["metadata"]["annotations"][SELECTED] == pod.node()
 
 
+@ANY_SLURM
 @PROVISIONED
 def test_a_claim_deleted_while_the_pod_waits_is_waited_for_again(world, space):
     blockers = [space.sbatch("sleep 1000", "-w", f"n{i}", "--exclusive") for i in (1, 2, 3, 4)]

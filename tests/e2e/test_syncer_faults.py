@@ -20,6 +20,7 @@ from test_syncer import BUILD, PREFIX, World, wait_for
 
 pytestmark = [pytest.mark.skipif(not shutil.which("slurmctld"), reason="no Slurm here"),
               pytest.mark.lite_only("its faults are lite's, and its Pods are made from a file")]
+ANY_SLURM = pytest.mark.any_slurm("about the API and the hook")
 NODES = ("n1", "n2", "n3", "n4")
 
 
@@ -96,6 +97,7 @@ def test_a_look_that_fails_is_no_answer(world):
     assert not drains(world) and effects(world, "drain") <= before
 
 
+@ANY_SLURM
 def test_a_condition_that_is_there_twice_stops_nobody(world):
     """slurm-operator 146: duplicate conditions halted the controller."""
     pod = world.pod("n1")
@@ -133,6 +135,7 @@ def test_nothing_is_undrained_before_slurmd_answers(world):
     wait_for(lambda: world.condition("n4", "SlurmNotResponding").get("status") == "False")
 
 
+@ANY_SLURM
 def test_a_token_that_is_replaced_is_used(world):
     """slurm-operator 240: credentials were silently no longer refreshed."""
     tokens = {}
@@ -229,6 +232,7 @@ def test_nodes_whose_names_are_no_dns_names_are_left_alone(world):
     wait_for(lambda: world.metrics()["slurm_nodes_total"][()] == 4)
 
 
+@ANY_SLURM
 def test_ten_thousand_connections_stop_nobody(world):
     """Some say nothing, some garbage, some half a request; a prolog is served all the same, and they cost little."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -11,6 +11,7 @@ import tempfile
 import pytest
 from lite_server import wait_for
 
+ANY_SLURM = pytest.mark.any_slurm("about dev/up alone")
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEV = TOP / "dev"
 NO_KUBE = pytest.mark.lite_only("it is not about Kubernetes")
@@ -89,6 +90,7 @@ def test_env_gives_a_shell_the_right_tools(directory):
     (["--preempt", "luck"], "partition_prio or qos"),
     (["--conf", "nonsense"], "KEY=VALUE"),
 ])
+@ANY_SLURM
 def test_bad_options_are_refused_before_anything_starts(directory, args, want):
     got = run(DEV / "up", "--dir", directory / "d", *args, ok=False)
     assert got.returncode != 0
@@ -100,6 +102,7 @@ def state_of(directory, job):
     return dev_in(directory, "sacct", "-n", "-X", "-P", "-j", job, "-o", "state").strip()
 
 
+@ANY_SLURM
 def test_a_real_control_plane_that_is_not_whole_is_refused(directory):
     (directory / "bin").mkdir()
     (directory / "bin" / "kube-apiserver").write_text("#!/bin/sh\n")
@@ -142,6 +145,7 @@ def test_hollow_nodes_are_joined_on_both_sides(directory):
     assert processes_of(directory) == []
 
 
+@ANY_SLURM
 @NO_KUBE
 @pytest.mark.parametrize("program, options", [("munged", []), ("slurmctld", []), ("mariadbd", ["--accounting"]), ("slurmdbd", ["--accounting"])])
 def test_a_part_that_cannot_start_is_named_with_its_log(directory, program, options):
@@ -157,6 +161,7 @@ def test_a_part_that_cannot_start_is_named_with_its_log(directory, program, opti
     assert not (directory / "e").exists()
 
 
+@ANY_SLURM
 def test_down_without_a_cluster_says_so(directory):
     got = run(DEV / "down", "--dir", directory, ok=False)
     assert got.returncode != 0 and "no cluster" in got.stderr

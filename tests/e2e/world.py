@@ -6,6 +6,7 @@ Everything is looked at from outside, as a person would (scontrol, the Kubernete
 deadline, and what was missing is shown together with the ends of all logs.
 """
 
+import http.client
 import json
 import os
 import re
@@ -14,13 +15,14 @@ import signal
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from lite_server import BUILD, Answer
+from lite_server import BUILD, Answer, pause
 
 REAL = os.environ.get("SUNK_KUBE") == "real"
 TOP = Path(__file__).resolve().parents[2]
@@ -50,6 +52,7 @@ class World:
         self.up = False
         self.stopped = set()  # processes under SIGSTOP
         self.children = []
+        self.kept = threading.local()  # connections to the API
         try:
             self._start("--nodes", nodes, "--kill-wait", kill_wait, "--parts", parts, *options)
         except BaseException:
@@ -96,19 +99,20 @@ class World:
 
     def until(self, what, check, deadline=DEADLINE):
         """Calls check() until it gives something true, and gives that back."""
-        end = time.monotonic() + deadline
+        begun = time.monotonic()
         while True:
+            looked = time.monotonic()
             try:
                 last = check()
             except AssertionError as e:
                 last = None
-                if time.monotonic() > end:
+                if time.monotonic() > begun + deadline:
                     raise AssertionError(f"not within {deadline} s: {what}\n{e}\n{self.story()}") from e
             if last:
                 return last
-            if time.monotonic() > end:
+            if time.monotonic() > begun + deadline:
                 raise AssertionError(f"not within {deadline} s: {what}; last: {last!r}\n{self.story()}")
-            time.sleep(0.03)
+            pause(begun, looked)
 
     def never(self, what, check, span=1.5):
         """Watches for a while that something does not happen: only for what would happen at once if it were wrong."""
@@ -197,6 +201,10 @@ class World:
     # ---- Kubernetes ----
 
     def call(self, method, path, body=None, content_type="application/json", timeout=30):
+        if method == "GET" and body is None:
+            answer = self.look(path, timeout)
+            if answer:
+                return answer
         data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method)
         request.add_header("Authorization", "Bearer " + self.token)
@@ -208,6 +216,26 @@ class World:
         except urllib.error.HTTPError as e:
             with e:
                 return Answer(e.code, e.headers, e.read().decode())
+
+    def look(self, path, timeout):
+        """A GET over a connection that stays: most calls are looks, and most of the work of one was to connect. None when it broke."""
+        kept = self.kept.__dict__
+        try:
+            if kept.get("url") != self.url:
+                kept.update(url=self.url, http=http.client.HTTPSConnection(urllib.parse.urlparse(self.url).netloc, context=self.context))
+            kept["http"].timeout = timeout
+            if kept["http"].sock:
+                kept["http"].sock.settimeout(timeout)
+            kept["http"].request("GET", path, headers={"Authorization": "Bearer " + self.token})
+            r = kept["http"].getresponse()
+            return Answer(r.status, r.headers, r.read().decode())
+        except (OSError, http.client.HTTPException) as e:
+            if "http" in kept:
+                kept.pop("http").close()
+            kept.clear()
+            if isinstance(e, TimeoutError):
+                raise
+            return None
 
     def change_node(self, name, **spec):
         r = self.call("PATCH", f"/api/v1/nodes/{name}", spec, MERGE)
