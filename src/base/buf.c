@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define FIRST_SIZE 128
+#define PRINT_MAX 256
 #define READ_STEP 65536
 
 void buf_done(struct buf *b)
@@ -66,15 +67,18 @@ int buf_add_char(struct buf *b, char c)
 
 int buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
+	char here[PRINT_MAX]; /* most texts are short: formatted once only */
 	va_list again;
 	char *at;
 	int n;
 
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(here, sizeof(here), fmt, again);
 	va_end(again);
 	if (n < 0)
 		return -EINVAL;
+	if ((size_t)n < sizeof(here))
+		return buf_add(b, here, (size_t)n);
 	at = buf_reserve(b, (size_t)n);
 	if (!at)
 		return b->error;

@@ -175,11 +175,24 @@ static size_t safe_form(const unsigned char *p, size_t len, char text[8])
 	return n;
 }
 
+/* Most are: nothing in it needs another form. */
+static bool is_plain(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (s[i] < ' ' || s[i] > '~' || s[i] == '\\')
+			return false;
+	return true;
+}
+
 void str_add_safe(struct buf *out, const char *s, size_t len, size_t max_bytes)
 {
 	static const char mark[] = "…";
 	size_t start = out->len, fits = start, n;
 
+	if (len <= max_bytes && is_plain(s, len)) {
+		buf_add(out, s, len);
+		return;
+	}
 	for (size_t i = 0; i < len; i += n) {
 		char text[8];
 

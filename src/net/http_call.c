@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -258,14 +259,44 @@ static int set_url_renamed(struct http_call *call, CURLU *u, const char *name)
 	return r;
 }
 
+/* The host of a URL that nobody can read in two ways: a name or an address, perhaps a port, and a path behind it. NULL: look closer. */
+static char *plain_host(const char *url)
+{
+	const char *host = str_starts(url, "https://") ? url + 8 : str_starts(url, "http://") ? url + 7 : NULL, *end;
+	size_t len = host ? strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-") : 0;
+
+	if (!len)
+		return NULL;
+	end = host + len;
+	if (*end == ':') {
+		size_t digits = strspn(end + 1, "0123456789");
+
+		if (!digits || digits > 5 || strtol(end + 1, NULL, 10) > UINT16_MAX)
+			return NULL;
+		end += 1 + digits;
+	}
+	if (*end != '/' || strnlen(url, HTTP_URL_MAX + 1) > HTTP_URL_MAX)
+		return NULL;
+	for (; *end; end++)
+		if (*end <= ' ' || *end > '~')
+			return NULL;
+	return mem_strndup(host, len);
+}
+
 static int set_url(struct http_call *call, const struct http_request *request)
 {
 	const char *name = request->tls ? request->tls->server_name : NULL;
-	CURLU *u = curl_url();
 	char *scheme = NULL, *host = NULL;
 	CURLUcode code;
+	CURLU *u;
 	int r = 0;
 
+	call->host = str_empty(name) ? plain_host(request->url) : NULL;
+	if (call->host) {
+		SET(call, URL, request->url);
+		return 0;
+	}
+	u = curl_url();
 	assert(u);
 	code = curl_url_set(u, CURLUPART_URL, request->url, CURLU_DISALLOW_USER | CURLU_PATH_AS_IS);
 	if (code == CURLUE_USER_NOT_ALLOWED) {

@@ -376,7 +376,8 @@ static int start_daemon(struct http_server *s, const struct http_server_options 
 		{ MHD_OPTION_HTTPS_PRIORITIES_APPEND, 0, "-VERS-TLS1.0:-VERS-TLS1.1" },
 		{ MHD_OPTION_END, 0, NULL },
 	};
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	/* TURBO: who connects has mostly sent something already, and is not waited for first. */
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	unsigned timeout_s = (unsigned)((s->read_timeout + USEC_SEC - 1) / USEC_SEC);
 
 	if (!tls)

@@ -2,26 +2,38 @@
  *
  * Each value with its length before it, each list with its number of entries: no two different Pods read the same.
  */
-#include <inttypes.h>
-
 #include "base/str.h"
 #include "policy/feasible.h"
 #include "policy/room.h"
 
+/* By hand: each look at a waiting Pod makes a key. */
+static void add_number(struct buf *out, char mark, uint64_t n)
+{
+	char text[24], *at = text + sizeof(text);
+
+	*--at = ' ';
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	*--at = mark;
+	buf_add(out, at, (size_t)(text + sizeof(text) - at));
+}
+
 static void add(struct buf *out, const char *s)
 {
-	if (s)
-		buf_printf(out, "%zu:%s", strlen(s), s);
-	else
-		buf_add_char(out, '-');
+	size_t len = s ? strlen(s) : 0;
+
+	add_number(out, s ? ':' : '-', len);
+	buf_add(out, s ? s : "", len);
 }
 
 static void add_requirements(struct buf *out, const struct requirement *list, uint32_t n)
 {
-	buf_printf(out, "R%" PRIu32 " ", n);
+	add_number(out, 'R', n);
 	for (uint32_t i = 0; i < n; i++) {
 		add(out, list[i].key);
-		buf_printf(out, "o%d v%" PRIu32 " ", list[i].op, list[i].n_values);
+		add_number(out, 'o', (uint64_t)list[i].op);
+		add_number(out, 'v', list[i].n_values);
 		for (uint32_t k = 0; k < list[i].n_values; k++)
 			add(out, list[i].values[k]);
 	}
@@ -29,14 +41,14 @@ static void add_requirements(struct buf *out, const struct requirement *list, ui
 
 static void add_selector(struct buf *out, const struct pod *pod)
 {
-	buf_printf(out, "S%" PRIu32 " ", pod->n_node_selector);
+	add_number(out, 'S', pod->n_node_selector);
 	for (uint32_t i = 0; i < pod->n_node_selector; i++) {
 		add(out, pod->node_selector[i].key);
 		add(out, pod->node_selector[i].value);
 	}
 	if (!pod->has_required)
 		return;
-	buf_printf(out, "A%" PRIu32 " ", pod->n_required_nodes);
+	add_number(out, 'A', pod->n_required_nodes);
 	for (uint32_t i = 0; i < pod->n_required_nodes; i++) {
 		add_requirements(out, pod->required_nodes[i].labels, pod->required_nodes[i].n_labels);
 		add_requirements(out, pod->required_nodes[i].fields, pod->required_nodes[i].n_fields);
@@ -45,11 +57,12 @@ static void add_selector(struct buf *out, const struct pod *pod)
 
 static void add_tolerations(struct buf *out, const struct pod *pod)
 {
-	buf_printf(out, "T%" PRIu32 " ", pod->n_tolerations);
+	add_number(out, 'T', pod->n_tolerations);
 	for (uint32_t i = 0; i < pod->n_tolerations; i++) {
 		add(out, pod->tolerations[i].key);
 		add(out, pod->tolerations[i].value);
-		buf_printf(out, "o%d e%d ", pod->tolerations[i].op, pod->tolerations[i].effect);
+		add_number(out, 'o', (uint64_t)pod->tolerations[i].op);
+		add_number(out, 'e', (uint64_t)pod->tolerations[i].effect);
 	}
 }
 
@@ -58,10 +71,10 @@ static void add_asks(struct buf *out, const struct pod *pod)
 	_cleanup_asks_ struct asks a = { 0 };
 
 	asks_init(&a, pod);
-	buf_printf(out, "Q%zu ", a.n);
+	add_number(out, 'Q', a.n);
 	for (size_t i = 0; i < a.n; i++) {
 		add(out, a.list[i].name);
-		buf_printf(out, "=%" PRId64 " ", a.list[i].milli);
+		add_number(out, '=', (uint64_t)a.list[i].milli);
 	}
 }
 
@@ -76,7 +89,7 @@ static void add_volumes(struct buf *out, const struct pod *pod, const struct pod
 {
 	char name[CLAIM_NAME_MAX];
 
-	buf_printf(out, "V%" PRIu32 " ", v ? pod->n_volumes : 0);
+	add_number(out, 'V', v ? pod->n_volumes : 0);
 	for (uint32_t i = 0; v && i < pod->n_volumes; i++) {
 		bool known = i < v->n;
 		const struct pvc *claim = known ? v->claims[i] : NULL;
@@ -90,7 +103,7 @@ static void add_volumes(struct buf *out, const struct pod *pod, const struct pod
 		add_object(out, class ? &class->meta : NULL);
 	}
 	if (v && v->candidates)
-		buf_printf(out, "C%" PRIu64 " ", v->version);
+		add_number(out, 'C', v->version);
 }
 
 void feasible_key(const struct pod *pod, const struct pod_volumes *volumes, struct buf *out)

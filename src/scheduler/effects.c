@@ -131,6 +131,11 @@ void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	}
 	if (!pod || !d->event)
 		return;
+	if (d->step == STEP_ADOPT &&
+	    s->n_waiting > WAITING_MANY) { /* one of a crowd: told together with why it waits */
+		e->submitted_untold = true;
+		return;
+	}
 	if (!d->event_job) {
 		effects_event(s, e, SAID_STEP, d->warning, d->event, d->event_text);
 		return;
@@ -170,10 +175,12 @@ static void bound(struct effect *x)
 	char text[512];
 
 	count(x->s, COUNT_BOUND);
+	x->s->moved_at = now_of(x->s);
 	if (x->e->started_at) {
 		latency(x->s, LATENCY_BIND, now_of(x->s) - x->e->started_at);
 		x->e->started_at = 0;
 	}
+	x->e->submitted_untold = false;
 	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", x->node, x->job);
 	log_info("Pod %s: %s", x->e->key, text);
 	effects_event(x->s, x->e, SAID_STEP, false, "Scheduled", text);
@@ -350,6 +357,18 @@ void effects_no_wait(struct scheduler *s, struct entry *e)
 	no_turn(e);
 }
 
+/* The event that was put off. Whoever was bound before has heard of its job by that. */
+static void tell_submitted(struct scheduler *s, struct entry *e)
+{
+	char text[128];
+
+	if (!e->submitted_untold || !e->n_jobs)
+		return;
+	e->submitted_untold = false;
+	snprintf(text, sizeof(text), SUBMITTED_TEXT, e->jobs[e->n_jobs - 1]->p.id);
+	effects_event(s, e, SAID_STEP, false, SUBMITTED_EVENT, text);
+}
+
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         usec_t now, usec_t *ret_again)
 {
@@ -403,6 +422,7 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 				                                                  ? is->changed
 				                                                  : clock_wall(s->o.clock) };
 			e->condition_at = now;
+			tell_submitted(s, e);
 			no_turn(e);
 			paced = d->patient;
 		}
@@ -726,6 +746,15 @@ static void select_node(struct scheduler *s, struct entry *e, const struct pod *
 	s->o.kube->ops->change(s->o.kube, &change, claim_answered, x);
 }
 
+/* A crowd whose jobs start one after the other: who is next need not be told why it waits. Until when the first in turn is not. */
+static usec_t conditions_due(const struct scheduler *s)
+{
+	const struct entry *first = CONTAINER_OF(s->condition_turns.next, const struct entry, condition_turn);
+	usec_t moves = s->moved_at && s->n_waiting > WAITING_MANY ? usec_add(s->moved_at, MOVES_SPAN) : 0;
+
+	return MAX_OF(s->condition_next, MIN_OF(moves, usec_add(first->waiting_since, CONDITION_PATIENCE_MOVING)));
+}
+
 /* As many as there is room for; one that does not submit after all leaves it to the next, in the next step. */
 void effects_step(struct scheduler *s, usec_t now)
 {
@@ -733,7 +762,7 @@ void effects_step(struct scheduler *s, usec_t now)
 
 	for (unsigned n = s->submits; n < SUBMITS_MAX && (l = list_take_head(&s->submit_turns)); n++)
 		entry_dirty(s, LIST_ITEM(l, struct entry, submit_turn), 0);
-	if (now >= s->condition_next && s->conditions < CONDITIONS_MAX && (l = list_take_head(&s->condition_turns))) {
+	if (effects_next(s) <= now && (l = list_take_head(&s->condition_turns))) {
 		struct entry *e = LIST_ITEM(l, struct entry, condition_turn);
 
 		e->may_tell = true;
@@ -744,7 +773,7 @@ void effects_step(struct scheduler *s, usec_t now)
 
 usec_t effects_next(const struct scheduler *s)
 {
-	return s->conditions < CONDITIONS_MAX && !list_empty(&s->condition_turns) ? s->condition_next : USEC_NEVER;
+	return s->conditions < CONDITIONS_MAX && !list_empty(&s->condition_turns) ? conditions_due(s) : USEC_NEVER;
 }
 
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,

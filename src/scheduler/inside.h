@@ -34,6 +34,8 @@
 #define CONDITION_PATIENCE (1500 * USEC_MSEC)
 #define CONDITION_PATIENCE_MANY                                                                                        \
 	(10 * USEC_SEC) /* when more than WAITING_MANY wait: a crowd's jobs start one after the other */
+#define CONDITION_PATIENCE_MOVING (30 * USEC_SEC) /* … and when they do */
+#define MOVES_SPAN (3 * USEC_SEC)                 /* a Pod was bound within this */
 #define WAITING_MANY 100
 #define CONDITIONS_MAX 4                  /* of waiting Pods, written at once */
 #define CONDITION_SPACING (2 * USEC_MSEC)
@@ -91,6 +93,7 @@ struct entry {
 	uint8_t placing; /* enum placing, as last looked up */
 	bool seen, busy, has_exit_code;
 	bool may_tell; /* its turn has come */
+	bool submitted_untold; /* the event is owed */
 	bool bind_sure; /* of bound_node: the answer was yes */
 };
 
@@ -122,6 +125,7 @@ struct scheduler {
 	size_t n_waiting; /* entries with waiting_since: their Pods have not been told why they wait */
 	struct link submit_turns, condition_turns; /* entries that wait until fewer are */
 	usec_t condition_next; /* when the next of them may be told */
+	usec_t moved_at; /* when a Pod was last bound; 0 = none was */
 	usec_t reason_asked; /* when a single job was last loaded only for its reason */
 	uint64_t term; /* counts leaderships: an answer of an older one is not believed */
 	usec_t term_since;
@@ -173,6 +177,7 @@ usec_t jobs_next(const struct scheduler *s);
 void jobs_load_one(struct scheduler *s, uint32_t id); /* its entry becomes dirty */
 void jobs_list_after(struct scheduler *s, usec_t after);
 void jobs_list_for_reasons(struct scheduler *s); /* soon, but not too often */
+void jobs_stirred(struct scheduler *s); /* jobs or nodes are not as they were: before long */
 void jobs_ring(void *arg);
 void jobs_stir(struct scheduler *s); /* jobs begin or end: states are asked for more often for a while */
 bool jobs_known(const struct scheduler *s, const struct entry *e);

@@ -17,12 +17,16 @@
 #define LIST_SPAN_MAX                                                                                                  \
 	(5 * USEC_MINUTE) /* one slow answer, or many that tell nothing new, must not put the next list off for long */
 #define LIST_SHARE 200
+#define LIST_SPAN_STIRRED                                                                                              \
+	(10 * USEC_SEC) /* the same when jobs or nodes changed: so do reasons, of ours and of others' */
 #define REASONS_SPAN (2 * USEC_SEC) /* the same when many Pods have begun to wait */
 #define REASONS_SHARE 20
 #define STATES_SHARE 50 /* asking for states takes at most this part of the time */
 #define STATES_REST (2 * USEC_SEC) /* nothing happens: what nobody tells (a job is suspended) is seen within this */
 #define STATES_REST_PENDING                                                                                            \
 	(10 * USEC_SEC) /* the same when all of ours wait: scripts tell that they start, the doorbell the rest */
+#define REST_SHARE 1000 /* and when many jobs make it dear, as long as nothing happens … */
+#define STATES_REST_MAX (10 * USEC_SEC) /* … within this */
 #define RING_SHARE 10 /* the same when the doorbell rings, which it does for every job that ends */
 #define RING_PAUSE_MAX (250 * USEC_MSEC)
 #define RING_PAUSE_KNOWN USEC_SEC /* the same when jobs end because we told them that their Pods are over: no news */
@@ -93,6 +97,16 @@ void jobs_list_for_reasons(struct scheduler *s)
 		return;
 	s->list_due = MIN_OF(s->list_due, MAX_OF(due, now_of(s)));
 	wake(s);
+}
+
+/* Something in Slurm is not as it was, and why others wait may not be either. Lists have become rare while nothing happened. */
+void jobs_stirred(struct scheduler *s)
+{
+	usec_t due = usec_add(s->listed_at, MAX_OF(LIST_SPAN_STIRRED, LIST_SHARE * s->list_cost));
+
+	if (s->list_failures || !s->listed_at)
+		return;
+	s->list_due = MIN_OF(s->list_due, MAX_OF(due, now_of(s)));
 }
 
 void jobs_forget(struct scheduler *s, struct known_job *j)
@@ -534,7 +548,10 @@ static void states_told(void *arg, struct slurm_result *r)
 	s->states_failures = 0;
 	s->states_cost = cost;
 	changed = r->outcome == SLURM_OK && states_learn(s, r);
+	if (r->outcome == SLURM_OK)
+		jobs_stirred(s);
 	rest = s->only_pending && s->o.bell_port ? STATES_REST_PENDING : STATES_REST;
+	rest = MAX_OF(rest, MIN_OF(REST_SHARE * cost, STATES_REST_MAX));
 	s->states_span = changed ? s->o.poll_min
 	                         : MAX_OF(MIN_OF(2 * MAX_OF(s->states_span, s->o.poll_min), rest), s->o.poll_min);
 	s->states_due = usec_add(now, MIN_OF(MAX_OF(s->states_span, STATES_SHARE * cost), s->o.poll_max));

@@ -378,7 +378,7 @@ static void nodes_told(void *arg, struct slurm_result *r)
 {
 	struct places *p = arg;
 	usec_t now = now_of(p->s);
-	bool changed;
+	bool changed, stirred = false;
 
 	p->asking = false;
 	if (r->outcome == SLURM_UNCHANGED) {
@@ -396,6 +396,8 @@ static void nodes_told(void *arg, struct slurm_result *r)
 	for (uint32_t i = 0; i < r->n && !changed; i++)
 		changed = !str_eq(r->nodes[i].name, p->snodes[i].name) ||
 		          (r->nodes[i].state == NODE_FUTURE) != (p->snodes[i].state == NODE_FUTURE);
+	for (uint32_t i = 0; i < r->n && !changed && !stirred; i++)
+		stirred = r->nodes[i].state != p->snodes[i].state || r->nodes[i].flags != p->snodes[i].flags;
 	map_done(&p->by_name);
 	p->by_name = MAP_INIT;
 	free(p->block);
@@ -412,6 +414,8 @@ static void nodes_told(void *arg, struct slurm_result *r)
 	p->due = usec_add(now, pause_after(now - r->asked));
 	if (changed)
 		pods_look_again(p);
+	if (changed || stirred)
+		jobs_stirred(p->s);
 	wake(p->s);
 }
 

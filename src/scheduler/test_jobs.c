@@ -148,6 +148,31 @@ static void test_what_is_known_already_need_not_be_told_again(void **state)
 	end(&s);
 }
 
+/* A job of anyone's began or ended: why ours wait may be another reason now. Lists that have become rare come soon. */
+static void test_when_slurm_is_stirred_reasons_are_asked_for_soon(void **state)
+{
+	struct scheduler s;
+	usec_t listed;
+
+	(void)state;
+	begin(&s);
+	list(&s, JOB_PENDING, 11);
+	states(&s, JOB_PENDING, 22);
+	for (int i = 0; i < 9; i++)
+		unchanged(&s, SLURM_LOAD_JOBS);
+	listed = s.listed_at;
+	unchanged(&s, SLURM_LOAD_JOB_STATES);
+	assert_true(s.list_due > now + USEC_MINUTE);
+	while (now < listed + USEC_MINUTE)
+		unchanged(&s, SLURM_LOAD_JOB_STATES);
+	states(&s, JOB_PENDING, 33);
+	assert_true(s.list_due <= now);
+	unchanged(&s, SLURM_LOAD_JOBS);
+	states(&s, JOB_PENDING, 44); /* but not one list after the other */
+	assert_int_equal(s.list_due, s.listed_at + 10 * USEC_SEC);
+	end(&s);
+}
+
 static void test_as_soon_as_more_is_known_all_is_asked_for(void **state)
 {
 	struct job other = one(JOB_PENDING);
@@ -251,6 +276,6 @@ static void test_a_ring_for_a_job_that_was_let_go_is_no_hurry(void **state)
 }
 
 TEST_MAIN(TEST(a_ring_for_a_job_that_was_let_go_is_no_hurry), TEST(what_is_known_already_need_not_be_told_again),
-          TEST(as_soon_as_more_is_known_all_is_asked_for), TEST(an_answer_that_was_not_believed_is_no_measure),
-          TEST(states_that_changed_are_told_until_they_are_known), TEST(a_list_that_someone_waits_for_is_told_whole),
-          TEST(states_are_asked_for_less_often_while_all_jobs_wait))
+          TEST(when_slurm_is_stirred_reasons_are_asked_for_soon), TEST(as_soon_as_more_is_known_all_is_asked_for),
+          TEST(an_answer_that_was_not_believed_is_no_measure), TEST(states_that_changed_are_told_until_they_are_known),
+          TEST(a_list_that_someone_waits_for_is_told_whole), TEST(states_are_asked_for_less_often_while_all_jobs_wait))

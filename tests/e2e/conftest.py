@@ -65,6 +65,7 @@ SECONDS = {
     "test_scheduler_crash.py": 130,
     "test_scheduler_flow.py": 100,
     "test_nodeset_slurm.py": 100,
+    "test_scheduler_nodes.py": 100,
     "test_syncer.py": 100,
 }
 SECONDS_PER_TEST = 3
