@@ -27,7 +27,7 @@
 #define POD "team/web-0/0f4b-uid"
 #define DEADLINE_MS 30000
 #define STARTED "POST /v1/jobs/77/started?uid=0f4b-uid&run=0 HTTP/1.1"
-#define WAIT "GET /v1/jobs/77/wait?uid=0f4b-uid&run=0 HTTP/1.1"
+#define WAIT "GET /v1/jobs/77/wait?uid=0f4b-uid&run=0&seconds=300 HTTP/1.1"
 #define TERMINATE "POST /v1/jobs/77/terminate?uid=0f4b-uid&run=0 HTTP/1.1"
 #define DRAIN "POST /v1/jobs/77/drain?uid=0f4b-uid&run=0 HTTP/1.1"
 
@@ -345,7 +345,8 @@ static void test_a_requeued_job_marks_its_run(void **state)
 	begin_with(w, "SLURM_RESTART_COUNT", "3", 0);
 	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{}");
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started 3");
-	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{\"phase\":\"Succeeded\"}");
+	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3&seconds=300 HTTP/1.1"), 200,
+	       "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
 }
 
