@@ -116,6 +116,7 @@ struct scheduler {
 	struct store *pods, *nodes, *claims, *volumes, *classes;
 	struct map given; /* struct given_volume, by the volume's name */
 	uint64_t volumes_version; /* counts changes of volumes, ours included */
+	bool volumes_awaited; /* some Pod was looked at before they were known */
 	struct map by_uid, by_job; /* struct entry, struct known_job */
 	struct dirty dirty;
 	struct rng rng;
@@ -227,6 +228,7 @@ void places_drain(struct scheduler *s, const char *slurm_node, void (*done)(void
 /* volumes.c */
 /* False while claims are not known. Good until the next event; done in any case with volumes_done(). */
 bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes *ret);
+usec_t volumes_step(struct scheduler *s, usec_t now); /* when it wants to be called again */
 void volumes_done(struct pod_volumes *v);
 /* A claim was given the node's name for this job; claim is as it was before. */
 void volumes_selected(struct entry *e, uint32_t job, const char *claim_uid, const char *version);

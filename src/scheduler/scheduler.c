@@ -320,7 +320,7 @@ static void look(struct scheduler *s, struct entry *e)
 
 usec_t scheduler_step(struct scheduler *s)
 {
-	usec_t now = now_of(s), next;
+	usec_t now = now_of(s), next, volumes;
 	unsigned n = 0;
 	char *uid;
 
@@ -330,6 +330,7 @@ usec_t scheduler_step(struct scheduler *s)
 	places_step(s, now);
 	who_step(s, now);
 	effects_step(s, now);
+	volumes = volumes_step(s, now);
 	if (store_synced(s->pods) && store_synced(s->nodes) && s->listed_at) {
 		while (n++ < ENTRIES_PER_STEP && (uid = dirty_take(&s->dirty, now))) {
 			struct entry *e = entry_get(s, uid);
@@ -344,7 +345,7 @@ usec_t scheduler_step(struct scheduler *s)
 	}
 	loads_step(s);
 	next = MIN_OF(next, MIN_OF(jobs_next(s), who_next(s)));
-	next = MIN_OF(next, effects_next(s));
+	next = MIN_OF(next, MIN_OF(effects_next(s), volumes));
 	return MIN_OF(next, places_next(s));
 }
 

@@ -196,9 +196,37 @@ static void test_a_clear_no_leaves_the_volume_free(void **state)
 	assert_string_equal(takes(w, "a"), "pv-1");
 }
 
+static void test_who_looked_before_everything_was_listed_is_looked_at_again(void **state)
+{
+	struct world *w = *state;
+	struct pod *pod = NEW(struct pod);
+	struct entry e = { .uid = "u" };
+
+	*pod = w->pod;
+	pod->meta.uid = "u";
+	store_put(w->kinds[KUBE_PODS], pod, sizeof(*pod));
+	w->s.by_uid = MAP_INIT;
+	w->s.dirty = DIRTY_INIT;
+	map_put(&w->s.by_uid, e.uid, &e);
+	assert_true(volumes_find(&w->s, &w->pod, &w->v));
+	assert_true(volumes_step(&w->s, 5) == USEC_NEVER); /* nobody waits */
+	volumes_done(&w->v);
+	store_doubt(w->kinds[KUBE_VOLUMES]);
+	assert_false(volumes_find(&w->s, &w->pod, &w->v));
+	assert_true(volumes_step(&w->s, 5) > 5);
+	assert_true(dirty_next(&w->s.dirty) == USEC_NEVER);
+	store_replace_begin(w->kinds[KUBE_VOLUMES]); /* there is none: no news */
+	store_replace_end(w->kinds[KUBE_VOLUMES]);
+	assert_true(volumes_step(&w->s, 6) == USEC_NEVER);
+	assert_true(dirty_next(&w->s.dirty) == 0);
+	dirty_done(&w->s.dirty);
+	map_done(&w->s.by_uid);
+}
+
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 TEST_MAIN(WORLD_TEST(a_claim_gets_no_second_volume_while_the_watch_is_slow),
           WORLD_TEST(a_lost_answer_is_asked_for_again_with_the_same_volume),
           WORLD_TEST(a_volume_that_somebody_changed_is_left_until_the_watch_shows_how),
-          WORLD_TEST(a_clear_no_leaves_the_volume_free))
+          WORLD_TEST(a_clear_no_leaves_the_volume_free),
+          WORLD_TEST(who_looked_before_everything_was_listed_is_looked_at_again))

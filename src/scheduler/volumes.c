@@ -199,6 +199,31 @@ static void watch(struct scheduler *s)
 	store_listen(s->classes, class_changed, s);
 }
 
+static bool are_known(const struct scheduler *s)
+{
+	return store_synced(s->claims) && store_synced(s->volumes) && store_synced(s->classes);
+}
+
+/* Who looked too early is looked at again: a list that is empty, or the same as before, tells nobody. */
+usec_t volumes_step(struct scheduler *s, usec_t now)
+{
+	const struct pod *pod;
+	size_t i = 0;
+
+	if (!s->volumes_awaited)
+		return USEC_NEVER;
+	if (!are_known(s))
+		return usec_add(now, SPREAD);
+	s->volumes_awaited = false;
+	while ((pod = store_next(s->pods, &i))) {
+		struct entry *e = pod->n_volumes && !str_empty(pod->meta.uid) ? entry_get(s, pod->meta.uid) : NULL;
+
+		if (e)
+			entry_dirty(s, e, 0);
+	}
+	return USEC_NEVER;
+}
+
 static void find_candidates(struct scheduler *s, struct pod_volumes *v, uint32_t n)
 {
 	struct store_cursor cursor = { 0 };
@@ -221,8 +246,10 @@ bool volumes_find(struct scheduler *s, const struct pod *pod, struct pod_volumes
 		return true;
 	if (!s->claims)
 		watch(s);
-	if (!store_synced(s->claims) || !store_synced(s->volumes) || !store_synced(s->classes))
+	if (!are_known(s)) {
+		s->volumes_awaited = true;
 		return false;
+	}
 	ret->n = pod->n_volumes;
 	ret->claims = mem_alloc_n(ret->n, sizeof(*ret->claims));
 	ret->volumes = mem_alloc_n(ret->n, sizeof(*ret->volumes));
