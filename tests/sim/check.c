@@ -34,6 +34,7 @@ void check_bind(struct world *w, const struct kpod *k, const char *node)
 	int number = kube_node_number(w, node);
 	size_t i = 0;
 
+	storage_check_bind(w, k, node);
 	while ((j = next_job_of(w, k->pod->meta.uid, &i))) {
 		if (j->node != number)
 			continue;
@@ -262,7 +263,7 @@ static bool pod_at_rest(struct world *w, struct kpod *k, const char **why)
 		*why = "waits, and does not say why";
 	} else if (live && live->state != JOB_PENDING) {
 		*why = "waits, but its job runs";
-	} else if (!live && str_eq(c->reason, "Unschedulable") && k->cpus <= w->node_cpus &&
+	} else if (!live && str_eq(c->reason, "Unschedulable") && k->cpus <= w->node_cpus && storage_possible(w, p) &&
 	           !str_eq(pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_PREFIX "partition"),
 	                   "nowhere")) {
 		*why = "waits, and has no job";

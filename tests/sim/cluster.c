@@ -260,6 +260,8 @@ void nodeset_gone(struct world *w, unsigned node, bool ran)
 {
 	if (ran)
 		slurmd_gone(w, node);
+	if (fault_hits(w, FAULT_NODESET, 150)) /* nobody may make it again for a while */
+		w->api.nodes[node].refused_until = w->now + span(w, 0, 10 * USEC_MINUTE);
 }
 
 void nodeset_disturb(struct world *w)
@@ -279,7 +281,7 @@ void nodeset_disturb(struct world *w)
 	}
 	say(w, "someone deletes Pod %s of slurmd", k->pod->meta.name);
 	k->stop_for = span(w, 0, 3 * USEC_SEC);
-	pod_delete(w, k, -1);
+	pod_delete(w, k, fault_hits(w, FAULT_FORCE, 300) ? 0 : -1);
 }
 
 /* Whoever looks after nodes that ask for it: finds them good. */

@@ -16,6 +16,7 @@
 
 #define REQUEUE_DELAY (120 * USEC_SEC)
 #define PREEMPTING_TIER 100
+#define SLURMD_TIMEOUT (5 * USEC_MINUTE)
 
 /* ---- looking ---- */
 
@@ -206,6 +207,20 @@ static void job_over(struct world *w, struct sjob *j)
 
 static void start_jobs(struct world *w);
 
+static void job_waits_again(struct world *w, struct sjob *j)
+{
+	say(w, "job %u waits again", j->id);
+	j->flags = 0;
+	j->state = JOB_PENDING;
+	j->node = -1;
+	j->in_prolog = j->procs = false;
+	j->run++;
+	j->begin = w->now + (chance(w, 500) ? REQUEUE_DELAY : 0); /* or an administrator says "now" */
+	j->reason = "BeginTime";
+	j->ended_by = BY_NOBODY;
+	touched(w);
+}
+
 static void epilog_done(struct world *w, struct ev *e)
 {
 	struct sjob *j = job_by_serial(w, e->a);
@@ -216,21 +231,13 @@ static void epilog_done(struct world *w, struct ev *e)
 		in(w, 500 * USEC_MSEC, epilog_done, e->a, e->b, NULL);
 		return;
 	}
-	if (!(j->flags & JOBF_REQUEUED)) {
-		job_over(w, j);
-		if (w->ctld.prompt || chance(w, 500))
-			start_jobs(w);
+	if (j->flags & JOBF_REQUEUED) {
+		job_waits_again(w, j);
 		return;
 	}
-	say(w, "job %u waits again", j->id);
-	j->flags = 0;
-	j->state = JOB_PENDING;
-	j->node = -1;
-	j->run++;
-	j->begin = w->now + (chance(w, 500) ? REQUEUE_DELAY : 0); /* or an administrator says "now" */
-	j->reason = "BeginTime";
-	j->ended_by = BY_NOBODY;
-	touched(w);
+	job_over(w, j);
+	if (w->ctld.prompt || chance(w, 500))
+		start_jobs(w);
 }
 
 static void to_epilog(struct world *w, struct sjob *j)
@@ -468,8 +475,20 @@ static bool may_run_on(const struct world *w, const struct sjob *j, unsigned i)
 {
 	const struct snode_state *n = &w->ctld.nodes[i];
 
-	return !n->absent && !n->down && !n->unknown && !n->drained && j->cpus <= n->cpus &&
+	return !n->absent && !n->down && !n->silent && !n->unknown && !n->drained && j->cpus <= n->cpus &&
 	       !listed(j->excluded, n->name) && (str_empty(j->required) || listed(j->required, n->name));
+}
+
+/* It did not answer, and gets no more jobs until it does. */
+static void slurmd_is_missed(struct world *w, struct ev *e)
+{
+	struct snode_state *n = &w->ctld.nodes[e->a];
+
+	if (!w->ctld.up || !n->loss_to_come || n->losses != e->b || n->silent)
+		return;
+	say(w, "node %s does not respond", n->name);
+	n->silent = true;
+	touched(w);
 }
 
 static void job_start(struct world *w, struct sjob *j, unsigned i)
@@ -485,7 +504,9 @@ static void job_start(struct world *w, struct sjob *j, unsigned i)
 	j->in_prolog = true;
 	j->run++;
 	say(w, "job %u (%s) starts on n%u", j->id, j->name, i);
-	if (w->whole)
+	if (w->ctld.nodes[i].slurmd_away) /* nobody is there to launch it */
+		in(w, span(w, 10 * USEC_MSEC, 10 * USEC_SEC), slurmd_is_missed, i, w->ctld.nodes[i].losses, NULL);
+	else if (w->whole)
 		prolog_start(w, j);
 	else
 		in(w, takes, prolog_done, j->serial, j->run, NULL);
@@ -739,8 +760,14 @@ void node_fails(struct world *w, unsigned i, bool machine, usec_t span_down)
 		if (!job_on_node(j) && j->state != JOB_SUSPENDED)
 			continue;
 		disturb(w, j, false);
+		if (j->flags & JOBF_REQUEUED) { /* its node has no more to say to that */
+			if (j->script)
+				script_kill(w, j);
+			job_waits_again(w, j);
+			continue;
+		}
 		j->ended_by = BY_NODE;
-		if (!(j->flags & JOBF_COMPLETING) || j->state == JOB_PENDING)
+		if (!(j->flags & JOBF_COMPLETING))
 			j->state = JOB_NODE_FAIL;
 		job_over(w, j);
 	}
@@ -756,7 +783,7 @@ bool node_delete(struct world *w, unsigned i)
 		return false;
 	say(w, "node %s is deleted", n->name);
 	n->absent = true;
-	n->down = n->drained = n->foreign = n->unknown = false;
+	n->down = n->silent = n->loss_to_come = n->drained = n->foreign = n->unknown = false;
 	*n->reason = 0;
 	free(n->extra);
 	free(n->comment);
@@ -767,11 +794,13 @@ bool node_delete(struct world *w, unsigned i)
 	return true;
 }
 
-/* SlurmdTimeout is over, or it registers again and does not know its jobs. */
+/* SlurmdTimeout is over. */
 static void slurmd_lost(struct world *w, struct ev *e)
 {
+	if (!w->ctld.nodes[e->a].loss_to_come || w->ctld.nodes[e->a].losses != e->b)
+		return;
 	if (!w->ctld.up) {
-		in(w, USEC_SEC, slurmd_lost, e->a, 0, NULL);
+		in(w, USEC_SEC, slurmd_lost, e->a, e->b, NULL);
 		return;
 	}
 	w->ctld.nodes[e->a].loss_to_come = false;
@@ -796,8 +825,12 @@ void slurmd_gone(struct world *w, unsigned i)
 			disturb(w, j, false);
 	}
 	if (!n->loss_to_come) {
+		usec_t timeout = span(w, 0, chance(w, 700) ? 3 * USEC_SEC : SLURMD_TIMEOUT);
+
 		n->loss_to_come = true;
-		in(w, span(w, 0, 3 * USEC_SEC), slurmd_lost, i, 0, NULL);
+		n->losses++;
+		in(w, span(w, 0, timeout), slurmd_is_missed, i, n->losses, NULL);
+		in(w, timeout, slurmd_lost, i, n->losses, NULL);
 	}
 }
 
@@ -807,10 +840,17 @@ static void slurmd_registers(struct world *w, struct ev *e)
 
 	if (n->slurmd_away)
 		return;
-	if (n->loss_to_come)
+	if (!w->ctld.up) {
 		in(w, USEC_SEC, slurmd_registers, e->a, 0, NULL);
-	else
-		in(w, 0, node_returns, e->a, 0, NULL);
+		return;
+	}
+	n->silent = false;
+	if (n->loss_to_come) { /* it does not know the jobs that it should have */
+		n->loss_to_come = false;
+		node_fails(w, (unsigned)e->a, false, USEC_NEVER);
+	}
+	in(w, 0, node_returns, e->a, 0, NULL);
+	touched(w);
 }
 
 void slurmd_back(struct world *w, unsigned i)

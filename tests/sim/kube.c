@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/volume.h"
 #include "policy/nodeset_plan.h"
 #include "policy/placeholder.h"
 #include "policy/rules.h"
@@ -71,6 +72,9 @@ struct version *versioned(struct world *w, enum kube_kind kind, const struct met
 		struct knode node;
 		struct nodeset set;
 		struct nodeslice slice;
+		struct pvc claim;
+		struct pv volume;
+		struct storage_class class;
 	} copy;
 
 	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)++w->api.rv);
@@ -275,6 +279,7 @@ void kube_init(struct world *w)
 		k->run_for = USEC_NEVER;
 		k->nodeset = 1 + (int)i;
 	}
+	storage_init(w);
 }
 
 void kube_done_all(struct world *w)
@@ -287,4 +292,5 @@ void kube_done_all(struct world *w)
 	for (unsigned i = 0; i < w->n_nodes; i++)
 		version_unref(w->api.nodes[i].v);
 	nodeset_done(w);
+	storage_done(w);
 }

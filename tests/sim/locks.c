@@ -137,7 +137,7 @@ static void check_drain(struct world *w, unsigned i, usec_t passed)
 	struct snode_state *n = &w->ctld.nodes[i];
 	bool ours = n->drained && n->drained_by == ROLE_SYNCER, wanted = drain_is_wanted(w, i);
 
-	n->unlike = !n->down && !n->absent && (wanted ? !n->drained : ours) ? n->unlike + passed : 0;
+	n->unlike = !n->down && !n->absent && (wanted ? !n->drained : ours && !n->silent) ? n->unlike + passed : 0;
 	if (n->unlike > UNLIKE_MAX)
 		broken(w,
 		       wanted ? "n%u is not drained, though its Pod is not as it should be"

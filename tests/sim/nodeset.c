@@ -208,6 +208,8 @@ enum kube_outcome nodeset_make_pod(struct world *w, const struct pod *pod)
 		return KUBE_EXISTS;
 	if (node < 0)
 		return KUBE_REFUSED;
+	if (!w->calm && w->now < w->api.nodes[node].refused_until)
+		return KUBE_FORBIDDEN; /* a quota, as an administrator would say */
 	k = pod_create(w, pod);
 	k->run_for = USEC_NEVER;
 	k->nodeset = 1 + node;
@@ -328,7 +330,7 @@ static void node_labelled(struct world *w, unsigned i, bool here)
 void node_registers(struct world *w, unsigned i)
 {
 	char name[16], uid[24], pod_name[16];
-	struct pair labels[] = { { LABEL_HERE, "yes" }, { LABEL_NAME, pod_name } };
+	struct pair labels[] = { { LABEL_HERE, "yes" }, { LABEL_NAME, pod_name }, { "kubernetes.io/hostname", name } };
 	struct amount allocatable[] = { { "cpu", (int64_t)w->node_cpus * 1000 },
 		                        { "memory", (INT64_C(64) << 30) * 1000 },
 		                        { "pods", 110 * 1000 } };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/nodeset.h"
+#include "model/volume.h"
 
 /* ---- packing ---- */
 
@@ -98,6 +99,9 @@ static const struct shape term_shape = { .size = sizeof(struct selector_term),
 	                                 .lists = term_lists,
 	                                 .n_lists = ARRAY_LEN(term_lists) };
 
+static const size_t claim_texts[] = { T(struct volume_claim, volume), T(struct volume_claim, claim) };
+static const struct shape claim_shape = SHAPE_OF_TEXTS(struct volume_claim, claim_texts);
+
 /* Every object begins with its metadata. */
 #define META_TEXTS T(struct meta, ns), T(struct meta, name), T(struct meta, uid), T(struct meta, resource_version)
 #define META_LISTS                                                                                                     \
@@ -115,6 +119,7 @@ static const struct list_field pod_lists[] = {
 	L(struct pod, conditions, n_conditions, condition_shape),
 	L(struct pod, statuses, n_statuses, status_shape),
 	L(struct pod, gates, n_gates, text_shape),
+	L(struct pod, volumes, n_volumes, claim_shape),
 };
 
 static const size_t node_texts[] = { META_TEXTS };
@@ -142,10 +147,22 @@ static const struct list_field set_lists[] = {
 static const size_t slice_texts[] = { META_TEXTS, T(struct nodeslice, nodeset) };
 static const struct list_field slice_lists[] = { META_LISTS, L(struct nodeslice, nodes, n_nodes, text_shape) };
 
+static const size_t pvc_texts[] = { META_TEXTS, T(struct pvc, volume), T(struct pvc, storage_class) };
+static const struct list_field pvc_lists[] = { META_LISTS, L(struct pvc, access_modes, n_access_modes, text_shape) };
+static const size_t pv_texts[] = { META_TEXTS, T(struct pv, claim_ns), T(struct pv, claim_name),
+	                           T(struct pv, claim_uid), T(struct pv, storage_class) };
+static const struct list_field pv_lists[] = { META_LISTS, L(struct pv, required_nodes, n_required_nodes, term_shape),
+	                                      L(struct pv, access_modes, n_access_modes, text_shape) };
+static const size_t class_texts[] = { META_TEXTS, T(struct storage_class, provisioner) };
+static const struct list_field class_lists[] = { META_LISTS };
+
 static const struct shape shapes[KUBE_KINDS] = {
 	[KUBE_PODS] = SHAPE(struct pod, pod_texts, pod_lists),
 	[KUBE_NODES] = SHAPE(struct knode, node_texts, node_lists),
 	[KUBE_NODESETS] = SHAPE(struct nodeset, set_texts, set_lists),
+	[KUBE_CLAIMS] = SHAPE(struct pvc, pvc_texts, pvc_lists),
+	[KUBE_VOLUMES] = SHAPE(struct pv, pv_texts, pv_lists),
+	[KUBE_CLASSES] = SHAPE(struct storage_class, class_texts, class_lists),
 	[KUBE_NODESLICES] = SHAPE(struct nodeslice, slice_texts, slice_lists),
 };
 

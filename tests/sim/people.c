@@ -45,6 +45,8 @@ static void create_pod(struct world *w)
 		                     { "memory", 64 * MIB_MILLI } };
 	struct container container = { .name = "main", .requests = requests, .n_requests = ARRAY_LEN(requests) };
 	struct pair annotations[4];
+	struct volume_claim claims[2];
+	char claim_names[2][16];
 	const char *gate = "someone/waits";
 	struct pod p = { .phase = POD_PENDING,
 		         .scheduler_name = SIM_SCHEDULER,
@@ -72,6 +74,8 @@ static void create_pod(struct world *w)
 		p.gates = &gate;
 		p.n_gates = 1;
 	}
+	p.volumes = claims;
+	p.n_volumes = claims_of_new_pod(w, claims, claim_names);
 	k = pod_create(w, &p);
 	k->user_pod = true;
 	k->cpus = cpus;
@@ -231,7 +235,8 @@ static void admin_suspends(struct world *w)
 	else
 		job_suspend(w, j);
 	if (j->state == JOB_SUSPENDED && chance(w, 500)) /* it was the wrong one */
-		in(w, span(w, USEC_MSEC, 500 * USEC_MSEC), resumes_again, j->serial, 0, NULL);
+		in(w, span(w, USEC_MSEC, chance(w, 500) ? 500 * USEC_MSEC : 3 * USEC_SEC), resumes_again, j->serial, 0,
+		   NULL);
 }
 
 /* ---- what breaks ---- */
@@ -307,6 +312,7 @@ static const struct {
 	{ FAULTS, 20, gate_opens },
 	{ FAULT_EDIT, 40, edit_pod },
 	{ FAULT_CANCEL, 40, cancel_job },
+	{ FAULT_VOLUMES, 60, claim_changes },
 	{ FAULT_DRAIN, 40, admin_drains },
 	{ FAULT_CORDON, 30, admin_cordons },
 	{ FAULT_REQUEUE, 30, admin_requeues },

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/volume.h"
 #include "policy/nodeset.h"
 #include "policy/rules.h"
 #include "port/kinds.h"
@@ -23,6 +24,7 @@ struct call {
 	uint64_t life;
 	enum op op;
 	char *ns, *name, *uid, *rv, *node;
+	char *claim_ns, *claim_name, *claim_uid; /* of a volume: whom it is given to */
 	enum kube_kind kind;
 	int64_t grace;
 	/* A change: a block with what it says, where the real thing has its fields. Its two halves are two requests. */
@@ -49,6 +51,9 @@ static void call_free(struct call *c)
 	free(c->uid);
 	free(c->rv);
 	free(c->node);
+	free(c->claim_ns);
+	free(c->claim_name);
+	free(c->claim_uid);
 	free(c->patch);
 	free(c->node_patch);
 	free(c->set_patch);
@@ -338,6 +343,19 @@ static enum kube_outcome bind_pod(struct world *w, struct kpod *k, const struct 
 	return KUBE_OK;
 }
 
+static enum kube_outcome change_storage(struct world *w, struct call *c)
+{
+	struct kube_ref ref = {
+		.kind = c->kind, .ns = c->ns, .name = c->name, .uid = c->uid, .resource_version = c->rv
+	};
+	struct meta claim = { .ns = c->claim_ns, .name = c->claim_name, .uid = c->claim_uid };
+	const char *rv = "";
+	enum kube_outcome r = storage_change(w, &ref, &claim, c->node, &rv);
+
+	str_copy(c->new_rv, sizeof(c->new_rv), rv);
+	return r;
+}
+
 static void call_arrives(struct world *w, struct ev *e);
 
 /* The first half is done: now its conditions, when whoever asked still lives and leads. */
@@ -420,6 +438,8 @@ static void call_arrives(struct world *w, struct ev *e)
 	str_copy(c->new_rv, sizeof(c->new_rv), version_of(w, c));
 	if (c->kind == KUBE_NODESETS || c->kind == KUBE_NODESLICES)
 		c->outcome = set_request(w, c);
+	else if (c->kind == KUBE_CLAIMS || c->kind == KUBE_VOLUMES)
+		c->outcome = change_storage(w, c);
 	else if (c->kind == KUBE_NODES && !has_node(w, node, c->uid))
 		c->outcome = KUBE_NOT_FOUND;
 	else if (node >= 0)
@@ -515,8 +535,7 @@ static struct call *call_new(enum op op, const struct kube_ref *ref, kube_done d
 	struct call *c = NEW(struct call);
 
 	c->unschedulable = -1;
-	assert(ref->kind == KUBE_PODS || ref->kind == KUBE_NODESLICES ||
-	       ((ref->kind == KUBE_NODES || ref->kind == KUBE_NODESETS) && op == OP_CHANGE));
+	assert(ref->kind == KUBE_PODS || ref->kind == KUBE_NODESLICES || op == OP_CHANGE);
 	c->kind = ref->kind;
 	c->op = op;
 	c->ns = mem_strdup(ref->ns);
@@ -570,6 +589,15 @@ static void port_change(struct kube_port *p, const struct kube_change *change, k
 	uint32_t n_conditions = (uint32_t)change->n_conditions;
 	size_t size;
 
+	if (c->kind == KUBE_CLAIMS || c->kind == KUBE_VOLUMES) {
+		c->node = mem_strdup(
+		        pair_get(change->annotations, (uint32_t)change->n_annotations, ANNOTATION_SELECTED_NODE));
+		c->claim_ns = change->claim ? mem_strdup(change->claim->ns) : NULL;
+		c->claim_name = change->claim ? mem_strdup(change->claim->name) : NULL;
+		c->claim_uid = change->claim ? mem_strdup(change->claim->uid) : NULL;
+		call_sent(life_of(p), c);
+		return;
+	}
 	c->has_tolerations = change->n_tolerations >= 0;
 	c->has_taints = change->n_taints >= 0;
 	c->has_finalizers = change->n_finalizers >= 0;

@@ -186,7 +186,8 @@ static void pack_node(struct pack *p, struct snode *to, const struct world *w, u
 		                        : used < n->cpus            ? NODE_MIXED
 		                                                    : NODE_ALLOCATED,
 		               .flags = NODEF_DYNAMIC | (n->drained ? NODEF_DRAIN : 0u) |
-		                        (completing ? NODEF_COMPLETING : 0u),
+		                        (completing ? NODEF_COMPLETING : 0u) |
+		                        (n->silent && !n->down ? NODEF_NO_RESPOND : 0u),
 		               .reason = reason,
 		               .extra = extra,
 		               .comment = comment,

@@ -11,7 +11,21 @@
 #include "base/str.h"
 #include "port/kinds.h"
 
-static const char *const stream_names[STREAMS] = { "Pods", "Nodes", "NodeSets", "NodeSlices" };
+#define BOOKMARK_SPAN USEC_MINUTE
+#define SILENT_MAX (90 * USEC_SEC) /* who hears nothing for so long, lists anew (kube/informer_plan.h) */
+
+static const struct {
+	enum kube_kind kind;
+	const char *name;
+} kinds[STREAMS] = {
+	{ KUBE_PODS, "Pods" },
+	{ KUBE_NODES, "Nodes" },
+	{ KUBE_CLAIMS, "claims" },
+	{ KUBE_VOLUMES, "volumes" },
+	{ KUBE_CLASSES, "classes" },
+	{ KUBE_NODESETS, "NodeSets" },
+	{ KUBE_NODESLICES, "NodeSlices" },
+};
 
 struct list { /* on its way */
 	size_t n;
@@ -20,12 +34,10 @@ struct list { /* on its way */
 
 struct stream *stream_of(struct life *l, enum kube_kind kind)
 {
-	switch (kind) {
-	case KUBE_PODS: return &l->streams[0];
-	case KUBE_NODES: return &l->streams[1];
-	case KUBE_NODESETS: return &l->streams[2];
-	default: return &l->streams[3]; /* NodeSlices */
-	}
+	for (unsigned i = 0; i < STREAMS; i++)
+		if (kinds[i].kind == kind)
+			return &l->streams[i];
+	return NULL;
 }
 
 static bool selected(const struct stream *s, const struct version *v)
@@ -77,12 +89,36 @@ static void list_arrives(struct world *w, struct ev *e)
 		store_replace_end(s->store);
 		store_alive(s->store, w->now);
 		life_wakes(l);
-		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial, stream_names[e->b % STREAMS],
-		    list->n);
+		say(w, "life %llu: listed %s: %zu", (unsigned long long)l->serial, kinds[e->b % STREAMS].name, list->n);
 	}
 	for (size_t i = 0; i < list->n; i++)
 		version_unref(list->items[i]);
 	free(list);
+}
+
+/* A sign of life where there are no news; where there are some on their way, these are that. */
+static void bookmark(struct world *w, struct ev *e)
+{
+	struct life *l = life_get(w, e->a);
+	struct stream *s = l ? &l->streams[e->b % STREAMS] : NULL;
+
+	if (!s || s->epoch != e->b / STREAMS)
+		return;
+	if (s->last <= w->now)
+		store_alive(s->store, w->now);
+	in(w, BOOKMARK_SPAN, bookmark, e->a, e->b, NULL);
+}
+
+/* NULL: that one is not there. */
+static struct version *object_number(const struct world *w, enum kube_kind kind, size_t n)
+{
+	switch (kind) {
+	case KUBE_PODS: return n < w->api.n_pods ? w->api.pods[n]->v : NULL;
+	case KUBE_NODES: return n < w->n_nodes && !w->api.nodes[n].gone ? w->api.nodes[n].v : NULL;
+	case KUBE_NODESETS: return n == 0 ? w->api.set : NULL;
+	case KUBE_NODESLICES: return n < w->api.n_slices ? w->api.slices[n] : NULL;
+	default: return storage_get(w, kind, n);
+	}
 }
 
 static void list_taken(struct world *w, struct ev *e)
@@ -95,21 +131,19 @@ static void list_taken(struct world *w, struct ev *e)
 
 	if (!s || s->epoch != e->b / STREAMS)
 		return;
-	max = s->kind == KUBE_PODS       ? w->api.n_pods
-	      : s->kind == KUBE_NODES    ? w->n_nodes
-	      : s->kind == KUBE_NODESETS ? 1
-	                                 : w->api.n_slices;
+	max = MAX_OF(w->api.n_pods, (size_t)SIM_VOLUMES);
 	list = mem_alloc(sizeof(*list) + max * sizeof(struct version *));
 	list->n = 0;
-	for (size_t n = 0; n < max; n++)
-		if (s->kind != KUBE_NODES || !w->api.nodes[n].gone)
-			list->items[list->n++] = version_ref(s->kind == KUBE_PODS       ? w->api.pods[n]->v
-			                                     : s->kind == KUBE_NODES    ? w->api.nodes[n].v
-			                                     : s->kind == KUBE_NODESETS ? w->api.set
-			                                                                : w->api.slices[n]);
+	for (size_t n = 0; n < max; n++) {
+		struct version *v = object_number(w, s->kind, n);
+
+		if (v)
+			list->items[list->n++] = version_ref(v);
+	}
 	s->broken = false;
 	s->last = w->now + takes;
 	at(w, s->last, list_arrives, l->serial, e->b, list);
+	at(w, s->last + BOOKMARK_SPAN, bookmark, l->serial, e->b, NULL);
 }
 
 void stream_begin(struct world *w, struct life *l, unsigned number, usec_t after)
@@ -139,7 +173,9 @@ static void send_news(struct world *w, struct life *l, struct version *v)
 		return;
 	if (fault_hits(w, FAULT_WATCH_DROP, 10)) {
 		say(w, "life %llu: watch breaks", (unsigned long long)l->serial);
-		stream_begin(w, l, (unsigned)(s - l->streams), span(w, 10 * USEC_MSEC, 20 * USEC_SEC));
+		stream_begin(w, l, (unsigned)(s - l->streams),
+		             chance(w, 50) ? SILENT_MAX + span(w, 0, USEC_SEC) /* nobody was told that it broke */
+		                           : span(w, 10 * USEC_MSEC, 20 * USEC_SEC));
 		return;
 	}
 	if (fault_hits(w, FAULT_WATCH_SLOW, 20))

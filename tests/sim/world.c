@@ -30,6 +30,7 @@ const char *const fault_names[FAULTS] = {
 	[FAULT_CORDON] = "cordon",
 	[FAULT_EDIT] = "edit",
 	[FAULT_FORCE] = "force",
+	[FAULT_VOLUMES] = "volumes",
 	[FAULT_NODESET] = "nodeset",
 	[FAULT_MEDDLE] = "meddle",
 	[FAULT_SKEW] = "skew",

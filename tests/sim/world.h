@@ -15,6 +15,7 @@
  *   prolog.c   prologs and epilogs, and their calls to the syncer
  *   cluster.c  the rest of Kubernetes: ordinary Pods, their scheduler, eviction by taints, NodeSet Pods
  *   nodeset.c  the NodeSet whose Pods these are
+ *   storage.c  claims and volumes
  *   life.c     processes of scheduler, syncer and operator: born, leading, crashed
  *   people.c   users and administrators, and everything that breaks
  *   check.c    what must hold
@@ -51,6 +52,8 @@
 #define SIM_NODES_MAX 16
 #define SIM_NAMES_MAX 64
 #define SIM_SLICES_MAX 4
+#define SIM_CLAIMS 4
+#define SIM_VOLUMES (2 * SIM_NODES_MAX + SIM_CLAIMS)
 #define ACTS_MAX 4096 /* of people, that can be left out */
 #define SIM_NS "team"
 #define SIM_SYSTEM_NS "slurm"
@@ -84,6 +87,7 @@ enum fault {
 	FAULT_CORDON,        /* and taints */
 	FAULT_EDIT,          /* users change Pods */
 	FAULT_FORCE,         /* users delete Pods without asking the kubelet */
+	FAULT_VOLUMES,       /* Pods have claims that wait for them; volumes cannot be made */
 	/* only in a world with syncer and operator */
 	FAULT_NODESET,       /* NodeSet Pods are not ready, or deleted and made again */
 	FAULT_MEDDLE,        /* people take locks off Nodes and edit what we wrote */
@@ -146,6 +150,7 @@ struct knode_state {
 	bool gone; /* Kubernetes does not have it, though its kubelet may run */
 	unsigned times; /* that it registered */
 	usec_t dead_until;
+	usec_t refused_until; /* no NodeSet Pod is let in there before */
 	usec_t locked_since; /* the taint was put on */
 	usec_t meddled; /* when a person last touched its lock; 0 = never */
 	usec_t untold_cordon; /* for how long its Pod said something else of its cordon, while everything worked */
@@ -162,6 +167,8 @@ struct api {
 	struct kpod **pods;
 	size_t n_pods, size_pods;
 	struct knode_state nodes[SIM_NODES_MAX];
+	struct version *claims[SIM_CLAIMS], *volumes[SIM_VOLUMES], *classes[2]; /* NULL: not there */
+	usec_t claim_since[SIM_CLAIMS]; /* when it was made or deleted */
 };
 
 /* ---- the model Slurm ---- */
@@ -213,7 +220,9 @@ struct snode_state {
 	bool unknown; /* slurmctld was started, and has not heard from it since */
 	bool absent; /* deleted from Slurm; a slurmd makes it again */
 	usec_t unheard; /* for how long its Pod was ready and Slurm did not have it, while everything worked */
-	bool slurmd_away, loss_to_come; /* its Pod is gone; slurmctld has not noticed yet */
+	bool slurmd_away, loss_to_come; /* its Pod is gone; slurmctld has not given it up yet */
+	bool silent;     /* but knows that it does not respond */
+	uint64_t losses; /* counts up: of earlier ones nobody is told any more */
 	int drained_by; /* enum role; ROLES = somebody */
 	char *extra, *comment, *features;
 	usec_t unlike; /* for how long its drain was not as Kubernetes wants it, while everything worked */
@@ -240,6 +249,7 @@ struct ctld {
 
 enum role { ROLE_SCHEDULER, ROLE_SYNCER, ROLE_OPERATOR, ROLES };
 
+#define STREAMS 7
 struct stream { /* a watch */
 	struct store *store;
 	enum kube_kind kind;
@@ -249,7 +259,6 @@ struct stream { /* a watch */
 	bool broken, watched;
 };
 
-#define STREAMS 4
 #define SLOTS 2 /* of each role: one that leads, one that stands by */
 #define LIVES (ROLES * SLOTS)
 struct life {
@@ -361,6 +370,8 @@ const char *pack_text(struct pack *p, const char *s);
 
 /* kube.c */
 void kube_init(struct world *w);
+struct version *versioned(struct world *w, enum kube_kind kind, const struct meta *object,
+                          bool removed); /* a copy with the next resourceVersion */
 void kube_done_all(struct world *w);
 struct kpod *pod_by_number(struct world *w, uint64_t number);
 struct kpod *pod_by_uid(struct world *w, const char *uid);
@@ -429,6 +440,16 @@ void nodeset_check_delete(struct world *w, unsigned node);
 bool nodeset_waits(struct world *w, unsigned i);
 bool nodeset_waits_anywhere(struct world *w);
 const char *nodeset_unrest(struct world *w);
+/* storage.c */
+void storage_init(struct world *w);
+void storage_done(struct world *w);
+struct version *storage_get(const struct world *w, enum kube_kind kind, size_t n); /* NULL: that one is not there */
+uint32_t claims_of_new_pod(struct world *w, struct volume_claim claims[2], char names[2][16]);
+void claim_changes(struct world *w);
+enum kube_outcome storage_change(struct world *w, const struct kube_ref *ref, const struct meta *claim,
+                                 const char *node, const char **ret_rv);
+void storage_check_bind(struct world *w, const struct kpod *k, const char *node);
+bool storage_possible(const struct world *w, const struct pod *p);
 
 /* prolog.c */
 void prolog_start(struct world *w, struct sjob *j);
