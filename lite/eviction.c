@@ -122,8 +122,8 @@ static int spend(struct lite *l, struct item *item, const char *pod_name, yyjson
 	return 0;
 }
 
-int mark_disrupted(struct lite *l, const char *ns, const char *name, const char *manager, const char *reason,
-                   const char *message)
+int mark_disrupted(struct lite *l, const char *ns, const char *name, const char *manager, const char *phase,
+                   const char *reason, const char *message)
 {
 	const struct kind *k = kind_builtin("", "pods");
 	_cleanup_mut_doc_ yyjson_mut_doc *doc = NULL, *was = NULL;
@@ -136,6 +136,8 @@ int mark_disrupted(struct lite *l, const char *ns, const char *name, const char 
 	was = obj_doc_of_mut(yyjson_mut_doc_get_root(doc));
 	if (!set_condition(doc, "DisruptionTarget", "True", reason, message, by.now))
 		return 0;
+	if (phase)
+		obj_set_str(doc, obj_get(yyjson_mut_doc_get_root(doc), "status"), "phase", phase);
 	if (manager)
 		managed_update(k, doc, yyjson_mut_doc_get_root(was), &by);
 	reg_replace(l, k, old, TAKE_PTR(doc), NULL);
@@ -180,7 +182,7 @@ static int evict(struct call *c, const struct delete_options *o, struct status *
 	if (r < 0)
 		return r;
 	if (!o->dry_run && !val_at(root, "metadata", "deletionTimestamp"))
-		mark_disrupted(c->lite, ns, name, NULL, "EvictionByEvictionAPI", "Eviction API: evicting");
+		mark_disrupted(c->lite, ns, name, NULL, NULL, "EvictionByEvictionAPI", "Eviction API: evicting");
 	return reg_delete(c->lite, k, ns, name, o, &gone_item, &gone, st);
 }
 

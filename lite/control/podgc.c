@@ -35,7 +35,8 @@ static void look(struct controller *c, const char *key)
 
 	if (!n || n->node)
 		return;
-	mark_disrupted(c->lite, ns, name, MANAGER, "DeletionByPodGC", "PodGC: node no longer exists");
+	if (!pod_is_over(p->pod))
+		mark_disrupted(c->lite, ns, name, MANAGER, "Failed", "DeletionByPodGC", "PodGC: node no longer exists");
 	delete_object(c, kind_of("", "pods"), ns, name, &DELETE_NOW);
 }
 

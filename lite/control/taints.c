@@ -143,7 +143,7 @@ static void evict(struct controller *c, const char *key)
 	const char *name = key_split(key, ns);
 
 	tell(c, kind_of("", "pods"), i, "Normal", "TaintManagerEviction", "Marking for deletion Pod %s", key);
-	mark_disrupted(c->lite, ns, name, MANAGER, REASON, MESSAGE);
+	mark_disrupted(c->lite, ns, name, MANAGER, NULL, REASON, MESSAGE);
 	delete_object(c, kind_of("", "pods"), ns, name, &DELETE_USUAL);
 }
 

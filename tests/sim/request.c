@@ -154,6 +154,32 @@ void pod_disrupted(struct world *w, struct kpod *k, const char *reason)
 	                                        .changed = clock_wall(&w->clock) });
 }
 
+/* The garbage collector of Pods whose Node is not there: nobody else will ever end them. */
+void pod_collect(struct world *w, struct kpod *k)
+{
+	struct condition why = { .type = "DisruptionTarget",
+		                 .status = COND_TRUE,
+		                 .reason = "DeletionByPodGC",
+		                 .changed = clock_wall(&w->clock) };
+	struct condition list[LIST_MAX];
+	struct pod p = *k->pod;
+
+	if (!pod_ended(&p)) {
+		(void)merge_conditions(&p.conditions, &p.n_conditions, &why, 1, list);
+		p.phase = POD_FAILED;
+		pod_write(w, k, &p);
+	}
+	pod_delete(w, k, 0);
+}
+
+static void pod_collected(struct world *w, struct ev *e)
+{
+	struct kpod *k = pod_by_number(w, e->a);
+
+	if (k && kube_node_number(w, k->pod->node_name) < 0)
+		pod_collect(w, k);
+}
+
 /* Which half of a change this is; in a world of the scheduler alone both at once. */
 static bool main_half(const struct world *w, const struct call *c)
 {
@@ -325,6 +351,7 @@ static enum kube_outcome bind_pod(struct world *w, struct kpod *k, const struct 
 {
 	struct pod p = *k->pod;
 	struct condition conditions[LIST_MAX];
+	int node = kube_node_number(w, c->node);
 	struct condition scheduled = { .type = "PodScheduled", .status = COND_TRUE, .changed = clock_wall(&w->clock) };
 
 	if (p.node_name)
@@ -338,8 +365,10 @@ static enum kube_outcome bind_pod(struct world *w, struct kpod *k, const struct 
 	w->counts.binds++;
 	pod_write(w, k, &p);
 	kubelet_look(w, k, 0);
-	if (w->whole)
-		taints_look(w, (unsigned)kube_node_number(w, c->node));
+	if (node < 0) /* the API server does not look */
+		in(w, span(w, 40 * USEC_SEC, 80 * USEC_SEC), pod_collected, k->number, 0, NULL);
+	else if (w->whole)
+		taints_look(w, (unsigned)node);
 	return KUBE_OK;
 }
 

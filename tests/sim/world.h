@@ -404,6 +404,7 @@ void kubelet_returns(struct world *w, unsigned node);
 void kube_port_init(struct life *l);
 void kube_life_ends(struct life *l);
 void pod_disrupted(struct world *w, struct kpod *k, const char *reason); /* its condition DisruptionTarget */
+void pod_collect(struct world *w, struct kpod *k);
 void pod_set_condition(struct world *w, struct kpod *k, const struct condition *c);
 
 /* cluster.c */
