@@ -108,6 +108,9 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 			entry_hurry(e);
 		e->terminate_job = ask->job_id;
 		e->terminate_restarts = ask->run;
+		e->terminate_at = now_of(s);
+		if (j->p.state == JOB_PENDING) /* it has started meanwhile, or this is none of its scripts */
+			jobs_load_one(s, ask->job_id);
 		if (!e->ending_at)
 			e->ending_at = arrived;
 		park(s, e, ask);

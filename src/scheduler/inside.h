@@ -83,6 +83,7 @@ struct entry {
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
 	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
+	usec_t terminate_at; /* when a script of terminate_job called last */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
 	struct selected

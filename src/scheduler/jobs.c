@@ -263,6 +263,9 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.mark = id.mark;
 	j->p.mark_restarts = id.restarts;
 	j->p.launch_failed = job->prolog_failed;
+	if (job->state == JOB_PENDING && !job->flags && e->terminate_job == job->id &&
+	    e->terminate_restarts == job->restarts && asked >= e->terminate_at)
+		e->terminate_job = 0; /* that run has not begun: it was a script of an earlier job of that number */
 	changed = differs(&was, &j->p) || !j->known_at || excluded != j->excluded;
 	j->excluded = excluded;
 	j->known_at = now_of(s);

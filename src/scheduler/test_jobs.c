@@ -125,6 +125,31 @@ static const struct slurm_request *unchanged(struct scheduler *s, enum slurm_ver
 	return step(s, verb, &(struct slurm_result) { .outcome = SLURM_UNCHANGED });
 }
 
+static void test_a_script_of_an_earlier_job_of_that_number_ends_nothing(void **state)
+{
+	struct scheduler s;
+	struct entry *e;
+	struct job job = one(JOB_PENDING);
+
+	(void)state;
+	begin(&s);
+	e = jobs_learn(&s, &job, now)->entry;
+	e->terminate_job = 7;
+	e->terminate_at = now + 2;
+	jobs_get(&s, 7)->known_at = 0;
+	assert_non_null(jobs_learn(&s, &job, now + 1)); /* it may have begun since */
+	assert_int_equal(e->terminate_job, 7);
+	jobs_get(&s, 7)->known_at = 0;
+	assert_non_null(jobs_learn(&s, &job, now + 3));
+	assert_int_equal(e->terminate_job, 0);
+	e->terminate_job = 7;
+	job.state = JOB_RUNNING;
+	jobs_get(&s, 7)->known_at = 0;
+	assert_non_null(jobs_learn(&s, &job, now + 4)); /* it is this one's */
+	assert_int_equal(e->terminate_job, 7);
+	end(&s);
+}
+
 static void test_what_is_known_already_need_not_be_told_again(void **state)
 {
 	struct scheduler s;
@@ -275,7 +300,9 @@ static void test_a_ring_for_a_job_that_was_let_go_is_no_hurry(void **state)
 	end(&s);
 }
 
-TEST_MAIN(TEST(a_ring_for_a_job_that_was_let_go_is_no_hurry), TEST(what_is_known_already_need_not_be_told_again),
-          TEST(when_slurm_is_stirred_reasons_are_asked_for_soon), TEST(as_soon_as_more_is_known_all_is_asked_for),
-          TEST(an_answer_that_was_not_believed_is_no_measure), TEST(states_that_changed_are_told_until_they_are_known),
-          TEST(a_list_that_someone_waits_for_is_told_whole), TEST(states_are_asked_for_less_often_while_all_jobs_wait))
+TEST_MAIN(TEST(a_ring_for_a_job_that_was_let_go_is_no_hurry),
+          TEST(a_script_of_an_earlier_job_of_that_number_ends_nothing),
+          TEST(what_is_known_already_need_not_be_told_again), TEST(when_slurm_is_stirred_reasons_are_asked_for_soon),
+          TEST(as_soon_as_more_is_known_all_is_asked_for), TEST(an_answer_that_was_not_believed_is_no_measure),
+          TEST(states_that_changed_are_told_until_they_are_known), TEST(a_list_that_someone_waits_for_is_told_whole),
+          TEST(states_are_asked_for_less_often_while_all_jobs_wait))

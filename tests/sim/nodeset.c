@@ -141,7 +141,8 @@ void nodeset_check_delete(struct world *w, unsigned node)
 
 	if (node_job(w, node))
 		broken(w, "the syncer deletes n%u, which runs a job", node);
-	else if (k && k->containers == CONTAINERS_RUN && !k->pod->meta.deletion && pod_is_ready(k->pod))
+	else if (k && k->containers == CONTAINERS_RUN && !k->pod->meta.deletion && pod_is_ready(k->pod) &&
+	         clock_wall(&w->clock) - k->pod->meta.created > 2 * USEC_SEC) /* else it was sent before */
 		broken(w, "the syncer deletes n%u, whose Pod is ready", node);
 }
 
