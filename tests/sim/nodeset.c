@@ -364,7 +364,7 @@ static void pods_collected(struct world *w, struct ev *e)
 		return;
 	for (size_t i = w->api.n_pods; i-- > 0;)
 		if (i < w->api.n_pods && kube_node_number(w, w->api.pods[i]->pod->node_name) == (int)e->a)
-			pod_delete(w, w->api.pods[i], 0);
+			pod_collect(w, w->api.pods[i]);
 }
 
 static void node_lost(struct world *w, unsigned i)
