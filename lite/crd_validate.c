@@ -388,7 +388,7 @@ static void add_value(struct buf *out, yyjson_val *v)
 	buf_add_str(out, "map[");
 	for (size_t i = 0; (key = yyjson_obj_iter_next(&members)); i++) {
 		member = yyjson_obj_iter_get_val(key);
-		buf_printf(out, "%s%s:", i ? " " : "", yyjson_get_str(key));
+		buf_printf(out, "%s%s:", i ? " " : "", str_or(yyjson_get_str(key), ""));
 		add_value(out, member);
 	}
 	buf_add_char(out, ']');
