@@ -19,7 +19,7 @@ static const struct {
 } latencies[] = {
 	[LATENCY_SUBMIT] = { "sunk_scheduler_submit_seconds", "From seeing a Pod to its job's id." },
 	[LATENCY_BIND] = { "sunk_scheduler_bind_seconds",
-	                   "From the start of the job's script to the Pod being bound." },
+	                   "From the call of the job's script that it has started to the Pod being bound." },
 	[LATENCY_TEARDOWN] = { "sunk_scheduler_teardown_seconds", "From seeing a job end to its Pod being deleted." },
 };
 _Static_assert(ARRAY_LEN(latencies) == LATENCIES, "every latency has a name");
