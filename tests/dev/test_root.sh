@@ -91,6 +91,27 @@ test_native_mode_runs_in_place_and_makes_nothing() {
 	[ ! -e "$SUNK_CACHE" ] || fail "a cache was made"
 }
 
+# A host with all packages but some.
+pretend_host_without() { # PACKAGE|PACKAGE...
+	cat >"$tmp/bin/dpkg-query" <<-FAKE
+		#!/bin/sh
+		case "\$*" in *'{Version}'*) echo 99; exit 0 ;; esac
+		shift 3
+		for p; do case \$p in $1) ;; *) echo 'ii ' ;; esac; done
+	FAKE
+	printf '#!/bin/sh\nexit 0\n' >"$tmp/bin/dpkg"
+	chmod 755 "$tmp/bin/dpkg-query" "$tmp/bin/dpkg"
+}
+
+test_a_host_with_the_packages_is_used_also_without_those_that_only_make_it_faster() {
+	prepare
+	SUNK_ROOT=auto
+	pretend_host_without 'ccache|lld'
+	[ -z "$("$root" --path)" ] || fail "a root for want of ccache"
+	pretend_host_without 'meson'
+	[ -n "$("$root" --path)" ] || fail "a host without meson is used"
+}
+
 test_a_command_runs_in_the_root_as_it_was_written() {
 	need_root
 	prepare
