@@ -19,6 +19,7 @@
 #define RETRY_BASE (100 * USEC_MSEC)
 #define RETRY_MAX (10 * USEC_SEC)
 #define BLOCKED_TELL USEC_SEC /* in the way for longer than this: it is said */
+#define REMIND_SPAN (10 * USEC_SEC) /* for Kubernetes to begin an eviction */
 #define BLOCKED_TEXT_MAX 1024
 #define BLOCKED_NAMES_MAX 5
 #define NODES_PER_STEP 256
@@ -30,7 +31,7 @@
 struct node_entry {
 	char *name;
 	char *settle_node, *settle_pod; /* resourceVersions that we wrote over */
-	usec_t settle_until, not_before, asked_at, blocked_since;
+	usec_t settle_until, not_before, asked_at, blocked_since, overlooked_since;
 	uint64_t asked_epoch; /* whose locking is being timed */
 	uint64_t said; /* hash of the last event */
 	uint64_t
@@ -51,7 +52,7 @@ struct operator
 	uint64_t term;
 	unsigned n_open; /* writes that are not answered yet */
 	/* numbers */
-	double *writes, *restored, *locks, *unlocks, *retries;
+	double *writes, *restored, *reminded, *locks, *unlocks, *retries;
 	struct histogram *lock_seconds;
 };
 
@@ -310,8 +311,9 @@ static void write_pod(struct operator* op, struct node_entry *e, const struct po
 
 /* ---- the lock ---- */
 
-/* Counts those in the way, and names the first few. */
-static size_t find_blockers(struct operator* op, const char *node, enum lock_level level, struct buf *names)
+/* Counts those in the way, and those that Kubernetes overlooked; names the first few. */
+static size_t find_blockers(struct operator* op, const char *node, enum lock_level level, struct buf *names,
+                            size_t *ret_overlooked)
 {
 	struct store_cursor cursor = { 0 };
 	const struct pod *pod;
@@ -322,6 +324,7 @@ static size_t find_blockers(struct operator* op, const char *node, enum lock_lev
 
 		if (b == BLOCK_NOT)
 			continue;
+		*ret_overlooked += lock_is_overlooked(pod);
 		if (n < BLOCKED_NAMES_MAX)
 			buf_printf(names, "%sPod %s/%s %s", n ? "; " : "", pod->meta.ns, pod->meta.name,
 			           blocker_text(b));
@@ -361,6 +364,35 @@ static bool tell_blocked(struct operator* op, struct node_entry *e, const struct
 	return true;
 }
 
+/* Kubernetes tries an eviction once. When the API server was away just then, only a taint that changes makes it look again. */
+static bool remind(struct operator* op, struct node_entry *e, const struct knode *node, size_t n)
+{
+	usec_t now = now_of(op);
+	_cleanup_free_ struct taint *taints = NULL;
+	struct kube_change change;
+
+	if (!n) {
+		e->overlooked_since = 0;
+		return false;
+	}
+	if (!e->overlooked_since)
+		e->overlooked_since = now;
+	if (now < usec_add(e->overlooked_since, REMIND_SPAN)) {
+		mark(op, e->name, usec_add(e->overlooked_since, REMIND_SPAN));
+		return false;
+	}
+	log_warn("Node %s: Kubernetes has not begun to evict %zu Pods that do not tolerate the lock: it is put on anew",
+	         e->name, n);
+	e->overlooked_since = now;
+	if (op->reminded)
+		*op->reminded += 1;
+	change = KUBE_CHANGE(node_ref(node));
+	taints = taints_with(node, true, clock_wall(op->o.clock), &change.n_taints);
+	change.taints = taints;
+	op->o.kube->ops->change(op->o.kube, &change, answered, begin(op, e, "put the lock on anew", node, NULL));
+	return true;
+}
+
 static void note_lock(struct operator* op, struct node_entry *e, const struct lock_view *v,
                       const struct lock_decision *d)
 {
@@ -387,13 +419,14 @@ static bool lock(struct operator* op, struct node_entry *e, const struct knode *
 		               .pod_goes = pod && pod->meta.deletion,
 		               .pods_are_fresh = store_synced(op->pods) };
 	struct lock_decision d;
+	size_t overlooked = 0;
 
 	if (pod)
 		lock_read(&pod->meta, &v.pod);
 	lock_read(&node->meta, &v.node);
 	v.node.taint = node_has_lock_taint(node);
 	if (v.pod.request != LEVEL_NONE)
-		v.n_blockers = find_blockers(op, e->name, v.pod.request, &names);
+		v.n_blockers = find_blockers(op, e->name, v.pod.request, &names, &overlooked);
 	d = lock_decide(&v);
 	if (op->n_open >= LATER_MAX && (d.step == LOCK_CONFIRM || d.step == LOCK_HIDE || d.step == LOCK_UNTAINT)) {
 		mark(op, e->name, usec_add(now_of(op), LATER_PAUSE));
@@ -408,6 +441,8 @@ static bool lock(struct operator* op, struct node_entry *e, const struct knode *
 	case LOCK_SHOW:
 	case LOCK_HIDE: write_pod(op, e, pod, &v, &d); return true;
 	}
+	if (v.node.taint && remind(op, e, node, overlooked))
+		return true;
 	return pod &&
 	       tell_blocked(op, e, node, pod,
 	                    v.pod.state >= LOCK_LOCKED && lock_satisfies(&v.pod, v.pod.request) ? 0 : v.n_blockers,
@@ -572,6 +607,8 @@ static void numbers(struct operator* op)
 	op->unlocks = metrics_counter(m, "sunk_operator_unlocks_total", "Nodes unlocked.", NULL);
 	op->restored = metrics_counter(m, "sunk_operator_locks_restored_total",
 	                               "Locks that someone had removed by hand.", NULL);
+	op->reminded = metrics_counter(m, "sunk_operator_locks_reminded_total",
+	                               "Locks put on anew because Kubernetes had not begun to evict.", NULL);
 	op->retries = metrics_counter(m, "sunk_operator_retries_total", "Writes that had to be tried again.", NULL);
 	op->lock_seconds =
 	        metrics_histogram(m, "sunk_operator_lock_seconds", "From seeing a request to the Pod saying locked.",

@@ -22,7 +22,7 @@
 
 /* A Node or a Pod. */
 struct thing {
-	bool there;
+	bool there, going; /* going: Pods, being deleted */
 	const char *ns, *name, *node;
 	unsigned version;
 	struct pair labels[NOTES], notes[NOTES];
@@ -109,6 +109,7 @@ static void show(struct thing *t)
 		p->meta = meta;
 		p->node_name = t->node;
 		p->phase = POD_RUNNING;
+		p->meta.deletion = t->going ? USEC_SEC : 0;
 		store_put(w.pods, p, sizeof(*p));
 		return;
 	}
@@ -186,6 +187,8 @@ static void note_order(const struct kube_change *c)
 			snprintf(w.order + at, sizeof(w.order) - at, "%s%s=%s%s", at ? " " : "",
 			         c->ref.kind == KUBE_NODES ? "node" : "pod", str_or(c->annotations[i].value, "none"),
 			         c->n_taints >= 0 ? "+taints" : "");
+	if (!c->n_annotations && c->n_taints >= 0)
+		snprintf(w.order + at, sizeof(w.order) - at, "%staints", at ? " " : "");
 }
 
 static void change(struct kube_port *k, const struct kube_change *c, kube_done done, void *arg)
@@ -410,6 +413,36 @@ static void test_a_pod_in_the_way_is_waited_for_and_named(void **state)
 	assert_string_equal(says(&w.slurmd, ANNOTATION_LOCK_BLOCKED_BY), "");
 }
 
+/* Its one try may have met an API server that was away. */
+static void test_kubernetes_is_reminded_of_a_pod_that_it_overlooked(void **state)
+{
+	usec_t added;
+
+	(void)state;
+	w.stray.there = true;
+	show(&w.stray);
+	ask_for("normal", "1");
+	run(9 * USEC_SEC);
+	assert_int_equal(w.node.n_taints, 2);
+	added = w.node.taints[1].added;
+	forget();
+	run(5 * USEC_SEC);
+	assert_string_equal(w.order, "taints");
+	assert_int_equal(w.node.n_taints, 2);
+	assert_string_equal(w.node.taints[0].key, OTHER_TAINT);
+	assert_true(w.node.taints[1].added > added);
+	w.stray.going = true; /* it is being deleted: that may take its time */
+	w.stray.version = ++w.versions;
+	show(&w.stray);
+	forget();
+	run(USEC_MINUTE);
+	assert_string_equal(w.order, "");
+	w.stray.there = false;
+	show(&w.stray);
+	run(A_WHILE);
+	assert_locked("locked", "1");
+}
+
 static void test_other_writers_of_the_pod_do_not_hold_up_a_lock(void **state)
 {
 	(void)state;
@@ -563,8 +596,8 @@ static void test_a_node_without_its_nodeset_pod_is_unlocked(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 TEST_MAIN(T(a_lock_is_four_writes_in_this_order), T(unlocking_hides_the_lock_before_the_taint_goes),
           T(a_strict_request_upgrades_and_never_unlocks_between), T(a_pod_in_the_way_is_waited_for_and_named),
-          T(other_writers_of_the_pod_do_not_hold_up_a_lock), T(a_conflict_is_looked_at_again),
-          T(an_unlock_by_an_old_view_does_not_hit_a_new_lock), T(a_lost_answer_does_no_harm),
-          T(another_operator_goes_on_where_one_was_killed), T(who_does_not_lead_writes_nothing),
-          T(what_a_person_takes_off_is_put_back_and_told_every_time),
+          T(kubernetes_is_reminded_of_a_pod_that_it_overlooked), T(other_writers_of_the_pod_do_not_hold_up_a_lock),
+          T(a_conflict_is_looked_at_again), T(an_unlock_by_an_old_view_does_not_hit_a_new_lock),
+          T(a_lost_answer_does_no_harm), T(another_operator_goes_on_where_one_was_killed),
+          T(who_does_not_lead_writes_nothing), T(what_a_person_takes_off_is_put_back_and_told_every_time),
           T(a_node_that_was_deleted_is_locked_anew_when_it_comes_back), T(a_node_without_its_nodeset_pod_is_unlocked))

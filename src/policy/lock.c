@@ -59,12 +59,13 @@ bool node_has_lock_taint(const struct knode *node)
 
 /* ---- blockers ---- */
 
-static bool tolerates(const struct pod *pod)
+/* The lock, for ever or for a while. */
+static bool tolerates(const struct pod *pod, bool for_a_while)
 {
 	for (uint32_t i = 0; i < pod->n_tolerations; i++) {
 		const struct toleration *t = &pod->tolerations[i];
 
-		if ((t->effect != EFFECT_ANY && t->effect != EFFECT_NO_EXECUTE) || t->has_seconds)
+		if ((t->effect != EFFECT_ANY && t->effect != EFFECT_NO_EXECUTE) || (t->has_seconds && !for_a_while))
 			continue;
 		if (str_empty(t->key) ? t->op == TOLERATE_EXISTS
 		                      : str_eq(t->key, LOCK_TAINT_KEY) &&
@@ -87,11 +88,16 @@ enum blocker lock_blocker(const struct pod *pod, enum lock_level level)
 		live = condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 		return live && live->status == COND_FALSE ? BLOCK_NO_JOB : BLOCK_NOT;
 	}
-	if (!tolerates(pod))
+	if (!tolerates(pod, false))
 		return BLOCK_EVICTED;
 	if (level != LEVEL_STRICT || (owner && str_eq(owner->kind, "DaemonSet")))
 		return BLOCK_NOT;
 	return BLOCK_STRAY;
+}
+
+bool lock_is_overlooked(const struct pod *pod)
+{
+	return lock_blocker(pod, LEVEL_NORMAL) == BLOCK_EVICTED && !pod->meta.deletion && !tolerates(pod, true);
 }
 
 const char *blocker_text(enum blocker b)

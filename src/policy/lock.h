@@ -60,13 +60,16 @@ enum blocker {
 enum blocker lock_blocker(const struct pod *pod, enum lock_level level);
 const char *blocker_text(enum blocker b); /* one clause: "is being evicted" */
 
+/* Kubernetes would have to evict it at once, and has not begun: when its one try fails, it does not try again by itself. */
+bool lock_is_overlooked(const struct pod *pod);
+
 /* ---- the step ---- */
 
 struct lock_view {
 	struct lock_words pod, node;
-	bool pod_there;      /* the NodeSet Pod exists: without it nobody may ask */
+	bool pod_there; /* the NodeSet Pod exists: without it nobody may ask */
 	bool pods_are_fresh; /* the Pods below are as of after the taint was on for pod.epoch */
-	size_t n_blockers;   /* of the level asked for */
+	size_t n_blockers; /* of the level asked for */
 	bool pod_goes; /* it is being deleted: a lock that it has stays until its last job is over, but it gets none */
 };
 

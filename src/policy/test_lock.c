@@ -246,6 +246,7 @@ static void test_who_is_in_the_way(void **state)
 		  BLOCK_NO_JOB,
 		  BLOCK_NO_JOB },
 	};
+	struct pod going;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -253,6 +254,12 @@ static void test_who_is_in_the_way(void **state)
 			fail_msg("%s: normal", cases[i].what);
 		if (lock_blocker(&cases[i].pod, LEVEL_STRICT) != cases[i].strict)
 			fail_msg("%s: strict", cases[i].what);
+		going = cases[i].pod;
+		going.meta.deletion = 1;
+		assert_false(lock_is_overlooked(&going));
+		if (lock_is_overlooked(&cases[i].pod) !=
+		    (cases[i].normal == BLOCK_EVICTED && cases[i].pod.tolerations != later))
+			fail_msg("%s: overlooked", cases[i].what);
 	}
 }
 

@@ -204,7 +204,7 @@ def test_a_prolog_asks_for_the_pod_that_its_slurmd_runs_in(world, locks):
     first = locks.job("n2")
     locks.started(first)
     assert locks.pod_notes("n2")["lock-request"] == "normal"
-    told.write_text(before)  # as if it ran in a Pod that the syncer does not see, beside one that is locked
+    told.write_text("11111111-2222-4333-8444-555555555555")  # as if it ran in a Pod that the syncer does not see, beside one that is locked
     try:
         with locks.hook_flags("--timeout", "3s"):
             second = locks.job("n2", "true", "--no-requeue")
