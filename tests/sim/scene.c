@@ -145,10 +145,12 @@ static void describe_pod(struct buf *b, const struct pod *p)
 {
 	static const char *const phases[] = { "Unknown", "Pending", "Running", "Succeeded", "Failed" };
 
-	buf_printf(b, "%s node=%s", phases[p->phase], str_empty(p->node_name) ? "-" : p->node_name);
+	bool over = p->phase > POD_RUNNING, told = over && p->meta.deletion;
+
+	buf_printf(b, "%s node=%s", told ? "ended" : phases[p->phase], str_empty(p->node_name) ? "-" : p->node_name);
 	if (!str_empty(p->reason))
 		buf_printf(b, " reason=%s", p->reason);
-	if (p->phase > POD_RUNNING && p->n_statuses && p->statuses[0].terminated)
+	if (over && !told && p->n_statuses && p->statuses[0].terminated)
 		buf_printf(b, " exit=%d", p->statuses[0].exit_code);
 	if (p->meta.deletion)
 		buf_printf(b, " deleted=%llds", (long long)p->meta.deletion_grace_s);

@@ -16,6 +16,7 @@
  * The record: each answer, in order; and of each object all that a watch showed of it, without what is the same as before. Not
  * in it, because it differs from cluster to cluster or is not modelled: times, versions but for "unchanged", uids but for which of those
  * with its name an object is (a#1, a#2), conditions that only tell of a kubelet's health and steps, what others than us put on Nodes.
+ * How one ends that was told to ("ended"): it may not have heard it yet in its own way.
  * The order between answers and objects, and between two objects, is not compared.
  */
 #pragma once
