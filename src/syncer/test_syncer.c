@@ -663,6 +663,20 @@ static void test_a_request_is_kept_until_slurm_was_asked_after_the_prolog(void *
 	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_FALSE);
 }
 
+static void test_a_node_that_goes_down_under_its_job_does_not_stay_locked(void **state)
+{
+	(void)state;
+	node->state = NODE_ALLOCATED;
+	ask(SYNCER_PRE_HOOK, "n1", false);
+	lock("locked");
+	world_run(&w, USEC_MINUTE);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "normal");
+	node->state = NODE_DOWN;
+	node->flags = NODEF_NO_RESPOND;
+	world_run(&w, USEC_MINUTE);
+	assert_string_equal(note(LOCK_REQUEST_ANNOTATION), "");
+}
+
 static void test_prologs_that_cannot_be_served_are_told_why(void **state)
 {
 	(void)state;
@@ -808,6 +822,7 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_node_is_unlocked_soon_after_its_epilog_told), T(a_lock_of_before_is_not_taken_for_the_new_one),
           T(a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own),
           T(a_request_is_kept_until_slurm_was_asked_after_the_prolog), T(prologs_that_cannot_be_served_are_told_why),
+          T(a_node_that_goes_down_under_its_job_does_not_stay_locked),
           T(a_prolog_in_a_pod_that_is_being_deleted_is_refused_at_once_and_asks_for_no_lock),
           T(without_leadership_nothing_is_done_and_prologs_ask_again), T(a_reboot_needs_permission),
           T(ready_when_both_sides_have_been_read), T(a_scrape_asks_nobody), T(slurm_is_asked_no_more_than_it_can_bear))

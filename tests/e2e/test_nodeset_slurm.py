@@ -13,7 +13,8 @@ import pytest
 from world import MERGE, PREFIX
 
 ANY_SLURM = pytest.mark.any_slurm("about the NodeSet alone")
-WORLD = {"options": ("--parts", "scheduler,syncer,operator", "--cpus", "4", "--conf", "SlurmdTimeout=10"), "nodes": 4}
+SCHEDULING = "SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5,nohold_on_prolog_fail"  # the last as the chart has it
+WORLD = {"options": ("--parts", "scheduler,syncer,operator", "--cpus", "4", "--conf", "SlurmdTimeout=10", "--conf", SCHEDULING), "nodes": 4}
 SETS = "/apis/sunk.coreweave.com/v1alpha1/namespaces/slurm/nodesets"
 SLICES = "/apis/sunk.coreweave.com/v1alpha1/namespaces/slurm/nodeslices"
 PENDING = PREFIX + "pending-deletion"
@@ -211,6 +212,66 @@ def test_a_drain_of_a_persons_outlives_an_update_and_is_told_when_it_goes_with_i
     world.until("what was lost is told", lambda: any("'bad gpu'. When Node k3 is not to be used, cordon it" in t for t in events(world, "DrainForgotten")))
     assert len(events(world, "DrainForgotten")) == 1  # nothing is said of drains that are ours
     world.start_part("agent", *world.kill_part("agent"))
+
+
+def test_a_node_that_is_down_is_given_up_and_no_lock_keeps_it(world, space):
+    """Nobody drains it, and its slurmd does not answer; Slurm has given its job up with it."""
+    job = Job(space, "n4").started()
+    world.halt(int((world.dir / "slurm/run/slurmd.n4.pid").read_text()))
+    world.scontrol("update", "nodename=n4", "state=down", "reason=Not responding")  # as Slurm says itself, after a minute or more
+    world.until("its job is given up with it", lambda: world.job_state(job.id) == "NODE_FAIL")
+    assert "DOWN" in world.node("n4")["State"] and not world.is_drained("n4")
+    scale(world, 0)
+    world.until("all have left", lambda: not pods(world) and not slurm_nodes(world), 60)
+    job.end.touch()  # its processes, where nobody ended them
+
+
+def test_old_news_of_a_node_that_was_down_end_no_job_that_came_since(world, space):
+    """The syncer saw it down, and said so; it came back (ReturnToService=2) and has a job now. The next look at Slurm is still to come."""
+    job = Job(space, "n4").started()
+    assert pods(world)["n4"]["metadata"]["annotations"][PREFIX + "lock-request"] == "normal"
+    syncer = world.kill_part("syncer")
+    scale(world, 0)
+    world.until("it is to go", lambda: "n4" in marked(world))
+    news = {"SlurmRunning": ("False", "Idle"), "SlurmDrain": ("False", "DownForDeletion")}
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    status = {"conditions": [{"type": k, "status": s, "reason": r, "lastTransitionTime": now} for k, (s, r) in news.items()]}
+    r = world.call("PATCH", "/api/v1/namespaces/slurm/pods/n4/status", {"status": status}, "application/strategic-merge-patch+json")
+    assert r.status == 200, r.text
+    world.never("its Pod or its job goes", lambda: "deletionTimestamp" in pods(world)["n4"]["metadata"] or not job.runs())
+    world.start_part("syncer", *syncer)
+    world.until("it is drained, now that it is up", lambda: world.node_reason("n4") == "k8s: pod pending deletion" and set(pods(world)) == {"n4"}, 60)
+    assert job.runs()
+    job.ends_well()
+    world.until("it is gone when its job is", lambda: not pods(world) and not slurm_nodes(world))
+
+
+def test_a_job_that_comes_to_a_pod_that_is_being_deleted_goes_elsewhere_and_leaves_no_drain(world, space):
+    """Its prolog is at work when the Pod is deleted: it is refused at once, and what comes after it is not drained for that."""
+    come, go = (world.dir / f"{what}-{space.ns}" for what in ("come", "go"))
+    wait = world.dir / "scripts/prolog.d/10-wait"
+    wait.write_text(f"#!/bin/sh\n[ $SLURMD_NODENAME = n4 ] || exit 0\ntouch {come}\nuntil [ -e {go} ]; do sleep 0.05; done\n")
+    wait.chmod(0o755)
+    agent = world.pid("agent")
+    try:
+        job = space.sbatch("true", "-w", "n4", "--mem", "100")
+        world.until("its prolog runs", come.exists)
+        before = uids(world)["n4"]
+        world.halt(agent)
+        world.kubectl("delete", "pod", "-n", "slurm", "n4", "--wait=false")
+        began = time.monotonic()
+        go.touch()
+        world.until("the job waits again, and for nobody's release", lambda: world.run("squeue", "-h", "-j", job, "-o", "%T %r").strip() == "PENDING BeginTime")
+        assert time.monotonic() - began < 60  # not for a lock that nobody gives
+        log = (world.dir / "slurm/log/slurmd.n4.log").read_text()
+        assert f"sunk-hook prolog: node n4 is not free for job {job}: the node is going away: its Pod is deleted" in log
+        assert world.node_reason("n4") == "k8s: pod pending deletion"
+    finally:
+        go.touch()
+        wait.unlink()
+        world.go_on(agent)
+    world.scancel(job)
+    world.until("the next Pod of that name serves", lambda: uids(world).get("n4") not in (None, before) and at_rest(world), 60)
 
 
 def test_no_round_of_scaling_and_updating_ends_a_job(world, space):

@@ -85,14 +85,10 @@ MUTATIONS = [
     ("an undrain without a verification", "src/policy/undrain.c", "|| !verified_since(v->pod, n->reason_set))", "|| (false && !verified_since(v->pod, n->reason_set)))"),
     ("a verification of before the drain lifts it", "src/policy/undrain.c", " && drained && c->changed >= usec_add(drained, USEC_SEC);", ";"),
     # NodeSets
-    ("a Pod is given up without its node being idle", "src/policy/nodeset_plan.c", "	if (!drain || is_true(p, CONDITION_RUNNING))\n		return BUSY;\n", "	if (true)\n		return SAFE;\n"),
-    ("a Pod is given up although a prolog has asked for its lock", "src/policy/nodeset_plan.c", "	if (note(p, ANNOTATION_LOCK_REQUEST))\n		return BUSY;\n", ""),
-    ("a Pod is deleted whatever became of it since it was read", "src/operator/nodesets.c", "	if (s->forced)\n", "	if (true)\n"),
-    ("a Pod is deleted by what Slurm said before it was marked", "src/policy/slurm_conditions.c", "	return v->marked && v->node_asked > v->marked;", "	return true;"),
+    ("a Pod is given up whatever runs there", "src/policy/nodeset_plan.c", "	if (note(p, ANNOTATION_LOCK_REQUEST))\n		return BUSY;\n", "	if (true)\n		return SAFE;\n"),
     ("an update takes all at once", "src/policy/nodeset_plan.c", "p->n_rows && away < may; i++)", "p->n_rows; i++)"),
-    ("a Pod that is being deleted is locked for", "src/syncer/hooks.c", "	if (!pod || pod->meta.deletion)\n		return !is_to_come(e, slurmd_uid);\n", "	if (!pod)\n		return !is_to_come(e, slurmd_uid);\n"),
     ("what may stay stays marked", "src/policy/nodeset_plan.c", "		else if (r->marked)\n			step(p, NODESET_UNMARK, r);\n", ""),
-    ("a node leaves Slurm while its Pod is there", "src/policy/cleanup.c", " || v->pod || !v->ours", " || !v->ours"),
+    ("a node leaves Slurm by what watches show", "src/policy/cleanup.c", "	else if (v->no_pod <= d.missing || v->now > usec_add(v->no_pod, CLEANUP_JUST_NOW))\n		d.ask_pod = true;\n", ""),
     ("a cordon is not told", "src/policy/mirror.c", "	if (node->unschedulable)\n", "	if (false)\n"),
 ]
 
@@ -170,6 +166,10 @@ FEW = {
     "an operator that leads again trusts its old stores": "--faults partition,watch-slow,cancel",
     "a node whose Pod is gone is not drained": "--faults nodeset,force,cordon",
     "a cordon is not told": "--faults cordon",
+    "a Pod is given up whatever runs there": "--faults nodeset",
+    "an update takes all at once": "--faults nodeset",
+    "what may stay stays marked": "--faults nodeset",
+    "a node leaves Slurm by what watches show": "--faults nodeset,watch-slow,watch-drop",
     "nobody looks again when the volumes are known": "--alone --faults volumes,partition",
     "a claim gets a second volume while the watch is slow": "--alone --faults volumes,watch-slow",
     "a volume is given by an old view of it": "--alone --faults volumes,watch-slow",

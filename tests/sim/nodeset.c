@@ -15,6 +15,8 @@
 #define LABEL_NAME "sim/name"
 #define MAX_UNAVAILABLE 1
 #define EDIT_SHOWS USEC_MINUTE
+#define SLOW                                                                                                           \
+	(1u << FAULT_WATCH_SLOW | 1u << FAULT_WATCH_DROP | 1u << FAULT_PARTITION | 1u << FAULT_CRASH | 1u << FAULT_LATE)
 
 /* ---- the truth ---- */
 
@@ -117,7 +119,7 @@ static bool wants_all(const struct world *w)
 
 	return (!s->has_replicas || s->replicas >= (int32_t)w->n_nodes) &&
 	       s->status.observed_generation == s->meta.generation &&
-	       (!w->api.nodes_edited || w->now - w->api.nodes_edited > EDIT_SHOWS);
+	       (!w->api.nodes_edited || w->now - w->api.nodes_edited > (w->faults & SLOW ? EDIT_SHOWS : 10 * USEC_SEC));
 }
 
 /* The operator marks it: of those that it takes away for an update while they are ready, there are no more than it may. Who leads next may
