@@ -496,7 +496,7 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 	}
 	if (!pod_is_adopted(v->pod, j->id, 0)) {
 		step(d, STEP_ADOPT, j);
-		event(d, false, SUBMITTED_EVENT, SUBMITTED_TEXT, j->id);
+		event(d, false, "Submitted", "Slurm job %u stands for this Pod", j->id);
 		return;
 	}
 	if (j->state == JOB_PENDING) {

@@ -31,8 +31,6 @@
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
 #define DECISION_TEXT_MAX 1024
 #define CONDITION_JOB_LIVE "SlurmJobLive"
-#define SUBMITTED_EVENT "Submitted"
-#define SUBMITTED_TEXT "Slurm job %u stands for this Pod"
 
 /* A job of this Pod (its uid is in the job's extra). */
 struct placeholder_job {

@@ -131,11 +131,6 @@ void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	}
 	if (!pod || !d->event)
 		return;
-	if (d->step == STEP_ADOPT &&
-	    s->n_waiting > WAITING_MANY) { /* one of a crowd: told together with why it waits */
-		e->submitted_untold = true;
-		return;
-	}
 	if (!d->event_job) {
 		effects_event(s, e, SAID_STEP, d->warning, d->event, d->event_text);
 		return;
@@ -180,7 +175,6 @@ static void bound(struct effect *x)
 		latency(x->s, LATENCY_BIND, now_of(x->s) - x->e->started_at);
 		x->e->started_at = 0;
 	}
-	x->e->submitted_untold = false;
 	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", x->node, x->job);
 	log_info("Pod %s: %s", x->e->key, text);
 	effects_event(x->s, x->e, SAID_STEP, false, "Scheduled", text);
@@ -357,18 +351,6 @@ void effects_no_wait(struct scheduler *s, struct entry *e)
 	no_turn(e);
 }
 
-/* The event that was put off. Whoever was bound before has heard of its job by that. */
-static void tell_submitted(struct scheduler *s, struct entry *e)
-{
-	char text[128];
-
-	if (!e->submitted_untold || !e->n_jobs)
-		return;
-	e->submitted_untold = false;
-	snprintf(text, sizeof(text), SUBMITTED_TEXT, e->jobs[e->n_jobs - 1]->p.id);
-	effects_event(s, e, SAID_STEP, false, SUBMITTED_EVENT, text);
-}
-
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         usec_t now, usec_t *ret_again)
 {
@@ -422,7 +404,6 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 				                                                  ? is->changed
 				                                                  : clock_wall(s->o.clock) };
 			e->condition_at = now;
-			tell_submitted(s, e);
 			no_turn(e);
 			paced = d->patient;
 		}

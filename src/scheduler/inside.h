@@ -95,7 +95,6 @@ struct entry {
 	uint8_t placing; /* enum placing, as last looked up */
 	bool seen, busy, has_exit_code;
 	bool may_tell; /* its turn has come */
-	bool submitted_untold; /* the event is owed */
 	bool bind_sure; /* of bound_node: the answer was yes */
 };
 
