@@ -318,6 +318,16 @@ class Tools(Tree):
         for _ in range(2):
             self.assertIn("1 looked at", self.run_tool("tidy", build)[1])
 
+    def test_a_proof_is_the_same_wherever_the_tree_lies_among_system_headers(self):
+        """Such as /tmp/a and /work/a, before and behind /usr."""
+        self.write("m/usr/h.h", "int h;\n")
+        keys = set()
+        for place in ("a/tree", "z/tree"):
+            self.write(f"{place}/x.c", "int x;\n")
+            proofs = tools.Proofs(self.root / place, "true", None, (), ())
+            keys.add(proofs.of([self.root / place / "x.c", self.root / "m/usr/h.h"]))
+        self.assertEqual(len(keys), 1)
+
     def test_old_proofs_are_forgotten(self):
         saved, tools.PROOFS_MAX = tools.PROOFS_MAX, 3
         try:

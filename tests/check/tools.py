@@ -76,12 +76,12 @@ class Proofs:
 
     def of(self, paths):
         """One word for the names and contents of files; where the tree lies does not matter."""
-        words = []
-        for path in sorted(set(paths)):
+        found = {}
+        for path in paths:
             if path not in self.read:
                 self.read[path] = hashlib.sha256(path.read_bytes()).hexdigest()
-            words += [str(path.relative_to(self.root) if path.is_relative_to(self.root) else path), self.read[path]]
-        return hashed(*words)
+            found[str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)] = self.read[path]
+        return hashed(*(word for item in sorted(found.items()) for word in item))
 
     def path(self, key):
         return self.folder / hashed(self.base, key)
