@@ -71,7 +71,7 @@ MUTATIONS = [
     ("a taint taken off by hand is not put back", "src/policy/lock.c", "	if (!v->node.taint || v->node.state_for != v->pod.epoch", "	if (v->node.state_for != v->pod.epoch"),
     ("the taint goes and the Pod still says locked", "src/policy/lock.c", "	if (v->pod_there && v->pod.state != LOCK_FALSE)\n", "	if (false)\n"),
     ("a Pod that outlived its job is not in the way", "src/policy/lock.c", "COND_FALSE ? BLOCK_NO_JOB : BLOCK_NOT;", "COND_FALSE ? BLOCK_NOT : BLOCK_NOT;"),
-    ("who tolerates the lock for a while is not waited for", "src/policy/lock.c", " || t->has_seconds)\n", ")\n"),
+    ("who tolerates the lock for a while is not waited for", "src/policy/lock.c", " || (t->has_seconds && !for_a_while))\n", ")\n"),
     ("strays are not in the way", "src/policy/lock.c", "	return BLOCK_STRAY;", "	return BLOCK_NOT;"),
     ("strict is forgotten", "src/syncer/hooks.c", "ask->strict ? LEVEL_STRICT : LEVEL_NORMAL", "ask->strict ? LEVEL_NORMAL : LEVEL_NORMAL"),
     ("a lock of another leadership counts", "src/policy/lock_ask.c", "	if (!v->own_epoch || v->own_epoch != w.epoch)\n		return LEVEL_NONE;\n", ""),
