@@ -286,7 +286,9 @@ static void delete_pod(const struct placeholder_view *v, struct decision *d)
 static void decide_bound(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
 {
 	const struct pod *pod = v->pod;
-	bool ours = j || pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID);
+	/* The condition, too: someone may have taken the annotation off since it was found to be lost. */
+	bool ours = j || pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID) ||
+	            condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 
 	rest(d, USEC_NEVER);
 	if (!ours) /* someone put it there without asking us: it never had a job */

@@ -21,10 +21,11 @@ static const struct rules delete_rules = { .on_cancel = ON_CANCEL_DELETE };
 static const struct rules resubmit_rules = { .on_cancel = ON_CANCEL_RESUBMIT };
 
 /* Shapes of Pods. */
-enum shape { NO_POD, NEW_POD, GATED, ADOPTED, BOUND, BOUND_BY_OTHERS, UNBOUND_LEAVES, BOUND_LEAVES, DONE };
+enum shape { NO_POD, NEW_POD, GATED, ADOPTED, BOUND, BOUND_BY_OTHERS, LOST_UNMARKED, UNBOUND_LEAVES, BOUND_LEAVES, DONE };
 
 static struct pod pod_of(enum shape shape)
 {
+	static struct condition lost = { .type = CONDITION_JOB_LIVE, .status = COND_FALSE };
 	struct pod p = { .meta = { .ns = "a", .name = "p", .uid = "u", .resource_version = "1" },
 		         .phase = POD_PENDING };
 
@@ -32,13 +33,18 @@ static struct pod pod_of(enum shape shape)
 		p.gates = &gate;
 		p.n_gates = 1;
 	}
-	if (shape >= ADOPTED && shape != BOUND_BY_OTHERS && shape != UNBOUND_LEAVES) {
+	if (shape == LOST_UNMARKED) {
+		p.conditions = &lost;
+		p.n_conditions = 1;
+	}
+	if (shape >= ADOPTED && shape != BOUND_BY_OTHERS && shape != LOST_UNMARKED && shape != UNBOUND_LEAVES) {
 		p.meta.annotations = annotated_7;
 		p.meta.n_annotations = 1;
 		p.tolerations = lock_tolerated;
 		p.n_tolerations = 1;
 	}
-	if (shape == BOUND || shape == BOUND_BY_OTHERS || shape == BOUND_LEAVES || shape == DONE) {
+	if (shape == BOUND || shape == BOUND_BY_OTHERS || shape == LOST_UNMARKED || shape == BOUND_LEAVES ||
+	    shape == DONE) {
 		p.node_name = "k1";
 		p.phase = shape == DONE ? POD_SUCCEEDED : POD_RUNNING;
 	}
@@ -157,6 +163,7 @@ static const struct scenario scenarios[] = {
 	{ "killed at KillWait: still there", BOUND_LEAVES, { OVER(JOB_CANCELLED) }, 1, .want = STEP_REST, .want_event = "Cancelled",
 	  .want_lost = true },
 	{ "Slurm lost its state", BOUND, .want = STEP_DELETE, .want_event = "JobLost", .want_lost = true },
+	{ "and someone took the annotation off", LOST_UNMARKED, .want = STEP_DELETE, .want_event = "JobLost", .want_lost = true },
 	{ "not known is not lost", BOUND, .jobs_unknown = true, .want = STEP_LIST_JOBS },
 	{ "an ended job with others unknown is not lost either", BOUND, { OVER(JOB_CANCELLED) }, 1, .jobs_unknown = true, .want = STEP_LIST_JOBS },
 	{ "requeued by an admin: the Pod goes", BOUND, { PENDING }, 1, .want = STEP_DELETE, .want_event = "Requeued", .want_lost = true },
