@@ -229,6 +229,7 @@ def test_a_node_that_is_down_is_given_up_and_no_lock_keeps_it(world, space):
 def test_old_news_of_a_node_that_was_down_end_no_job_that_came_since(world, space):
     """The syncer saw it down, and said so; it came back (ReturnToService=2) and has a job now. The next look at Slurm is still to come."""
     job = Job(space, "n4").started()
+    world.until("its prolog has its lock", lambda: pods(world)["n4"]["metadata"].get("annotations", {}).get(PREFIX + "lock") == "locked")
     assert pods(world)["n4"]["metadata"]["annotations"][PREFIX + "lock-request"] == "normal"
     syncer = world.kill_part("syncer")
     scale(world, 0)
