@@ -231,7 +231,7 @@ def test_old_news_of_a_node_that_was_down_end_no_job_that_came_since(world, spac
     job = Job(space, "n4").started()
     world.until("its prolog has its lock", lambda: pods(world)["n4"]["metadata"].get("annotations", {}).get(PREFIX + "lock") == "locked")
     assert pods(world)["n4"]["metadata"]["annotations"][PREFIX + "lock-request"] == "normal"
-    syncer = world.kill_part("syncer")
+    world.kill_part("syncer")
     scale(world, 0)
     world.until("it is to go", lambda: "n4" in marked(world))
     news = {"SlurmRunning": ("False", "Idle"), "SlurmDrain": ("False", "DownForDeletion")}
@@ -240,7 +240,7 @@ def test_old_news_of_a_node_that_was_down_end_no_job_that_came_since(world, spac
     r = world.call("PATCH", "/api/v1/namespaces/slurm/pods/n4/status", {"status": status}, "application/strategic-merge-patch+json")
     assert r.status == 200, r.text
     world.never("its Pod or its job goes", lambda: "deletionTimestamp" in pods(world)["n4"]["metadata"] or not job.runs())
-    world.start_part("syncer", *syncer)
+    world.start_part("syncer")
     world.until("it is drained, now that it is up", lambda: world.node_reason("n4") == "k8s: pod pending deletion" and set(pods(world)) == {"n4"}, 60)
     assert job.runs()
     job.ends_well()
