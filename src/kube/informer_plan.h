@@ -67,7 +67,7 @@ struct plan {
 	char *token;
 	/* memory */
 	char first[PLAN_VERSION_MAX + 1]; /* of the list's first page */
-	bool custom;                      /* of a kind that a definition may change */
+	bool custom;               /* of a kind that a definition may change */
 	usec_t silent;                    /* PLAN_SILENT, unless a test cannot wait that long */
 	usec_t heard;                     /* when the server last sent something of this collection */
 	unsigned attempt, bad, expired;   /* in a row */

@@ -204,7 +204,9 @@ struct hook_call *hook_call_new(struct world *w, struct sjob *j, enum plan_task 
 	}
 	w->calls[w->n_calls++] = c;
 	/* a proxy on the way may hold it up: then whoever called has long given up */
-	in(w, fault_hits(w, FAULT_HOOK, t == TASK_STARTED ? 120 : 30) ? span(w, USEC_SEC, 90 * USEC_SEC) : span(w, USEC_MSEC, 5 * USEC_MSEC),
+	in(w,
+	   fault_hits(w, FAULT_HOOK, t == TASK_STARTED ? 120 : 30) ? span(w, USEC_SEC, 90 * USEC_SEC)
+	                                                           : span(w, USEC_MSEC, 5 * USEC_MSEC),
 	   call_reaches, c->serial, 0, NULL);
 	return c;
 }
