@@ -21,7 +21,18 @@ static const struct rules delete_rules = { .on_cancel = ON_CANCEL_DELETE };
 static const struct rules resubmit_rules = { .on_cancel = ON_CANCEL_RESUBMIT };
 
 /* Shapes of Pods. */
-enum shape { NO_POD, NEW_POD, GATED, ADOPTED, BOUND, BOUND_BY_OTHERS, LOST_UNMARKED, UNBOUND_LEAVES, BOUND_LEAVES, DONE };
+enum shape {
+	NO_POD,
+	NEW_POD,
+	GATED,
+	ADOPTED,
+	BOUND,
+	BOUND_BY_OTHERS,
+	LOST_UNMARKED,
+	UNBOUND_LEAVES,
+	BOUND_LEAVES,
+	DONE
+};
 
 static struct pod pod_of(enum shape shape)
 {

@@ -101,6 +101,12 @@ class Job:
         assert self.runs()
         return self
 
+    def past_its_prolog(self):
+        self.started()
+        self.world.until("its prolog has its lock", lambda: pods(self.world)[self.node]["metadata"].get("annotations", {}).get(PREFIX + "lock") == "locked")
+        self.world.launches_are_over()
+        return self
+
     def ends_well(self):
         self.end.touch()
         self.world.until(f"the job on {self.node} is over", lambda: self.world.job_state(self.id) == "COMPLETED")
@@ -216,20 +222,23 @@ def test_a_drain_of_a_persons_outlives_an_update_and_is_told_when_it_goes_with_i
 
 def test_a_node_that_is_down_is_given_up_and_no_lock_keeps_it(world, space):
     """Nobody drains it, and its slurmd does not answer; Slurm has given its job up with it."""
-    job = Job(space, "n4").started()
-    world.halt(int((world.dir / "slurm/run/slurmd.n4.pid").read_text()))
-    world.scontrol("update", "nodename=n4", "state=down", "reason=Not responding")  # as Slurm says itself, after a minute or more
-    world.until("its job is given up with it", lambda: world.job_state(job.id) == "NODE_FAIL")
-    assert "DOWN" in world.node("n4")["State"] and not world.is_drained("n4")
-    scale(world, 0)
-    world.until("all have left", lambda: not pods(world) and not slurm_nodes(world), 60)
-    job.end.touch()  # its processes, where nobody ended them
+    job = Job(space, "n4").past_its_prolog()
+    slurmd = int((world.dir / "slurm/run/slurmd.n4.pid").read_text())
+    world.halt(slurmd)
+    try:
+        world.scontrol("update", "nodename=n4", "state=down", "reason=Not responding")  # as Slurm says itself, after a minute or more
+        world.until("its job is given up with it", lambda: world.job_state(job.id) == "NODE_FAIL")
+        assert "DOWN" in world.node("n4")["State"] and not world.is_drained("n4")
+        scale(world, 0)
+        world.until("all have left", lambda: not pods(world) and not slurm_nodes(world), 60)
+    finally:
+        world.go_on(slurmd)
+        job.end.touch()  # its processes, where nobody ended them
 
 
 def test_old_news_of_a_node_that_was_down_end_no_job_that_came_since(world, space):
     """The syncer saw it down, and said so; it came back (ReturnToService=2) and has a job now. The next look at Slurm is still to come."""
-    job = Job(space, "n4").started()
-    world.until("its prolog has its lock", lambda: pods(world)["n4"]["metadata"].get("annotations", {}).get(PREFIX + "lock") == "locked")
+    job = Job(space, "n4").past_its_prolog()
     assert pods(world)["n4"]["metadata"]["annotations"][PREFIX + "lock-request"] == "normal"
     world.kill_part("syncer")
     scale(world, 0)

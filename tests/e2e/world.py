@@ -174,6 +174,10 @@ class World:
     def node(self, name):
         return fields(" ".join(self.scontrol("-o", "show", "node", name).split("\n")))
 
+    def launches_are_over(self):
+        """Waits for it: an answer of slurmd's to a launch that is counted later is a sign of life, and a node that is down is up again."""
+        self.until("Slurm has done with its launches", lambda: re.search(r"^Agent count: +0$", self.run("sdiag"), re.M))
+
     def node_reason(self, name):
         return self.run("sinfo", "-h", "-n", name, "-p", "main", "-o", "%E").strip()
 
