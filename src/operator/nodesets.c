@@ -240,8 +240,7 @@ static void answered(void *arg, const struct kube_result *r)
 
 		if (e->failed)
 			wait = MAX_OF(backoff_span(&c->rng, e->tries, RETRY_BASE, RETRY_MAX), r->retry_after);
-		else if (
-		        e->missed) /* another look, by what the watch shows then: a Pod that others write often is not to stay for that */
+		else if (e->missed) /* looked at again soon: a Pod that others write often is not to stay for that */
 			wait = MIN_OF(e->tries + 1, MISSED_TRIES) * MISSED_BASE;
 		e->tries = e->failed || e->missed ? e->tries + (e->tries < 100) : 0;
 		if ((e->failed || e->missed) && c->retries)

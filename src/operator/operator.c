@@ -335,25 +335,32 @@ static size_t find_blockers(struct operator* op, const char *node, enum lock_lev
 	return n;
 }
 
+/* Whether it has been so for this long; looked at again when it will have been. */
+static bool has_lasted(struct operator* op, const struct node_entry *e, bool is_so, usec_t *since, usec_t span)
+{
+	usec_t now = now_of(op);
+
+	if (!is_so)
+		*since = 0;
+	else if (!*since)
+		*since = now;
+	if (!is_so || now >= usec_add(*since, span))
+		return is_so;
+	mark(op, e->name, usec_add(*since, span));
+	return false;
+}
+
 /* Says who is in the way, once that takes a while: on the NodeSet Pod for the pre-hook's answer, as an event for people. */
 static bool tell_blocked(struct operator* op, struct node_entry *e, const struct knode *node, const struct pod *pod,
                          size_t n, const char *names)
 {
-	usec_t now = now_of(op);
 	struct kube_change change;
 	struct pair annotation = { ANNOTATION_LOCK_BLOCKED_BY, names };
 
-	if (!n) {
-		e->blocked_since = 0;
+	if (!n)
 		e->said = 0;
+	if (!has_lasted(op, e, n > 0, &e->blocked_since, BLOCKED_TELL))
 		return false;
-	}
-	if (!e->blocked_since)
-		e->blocked_since = now;
-	if (now < usec_add(e->blocked_since, BLOCKED_TELL)) {
-		mark(op, e->name, usec_add(e->blocked_since, BLOCKED_TELL));
-		return false;
-	}
 	tell(op, e, node, true, "LockBlocked", names);
 	if (str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_LOCK_BLOCKED_BY), names))
 		return false;
@@ -367,23 +374,14 @@ static bool tell_blocked(struct operator* op, struct node_entry *e, const struct
 /* Kubernetes tries an eviction once. When the API server was away just then, only a taint that changes makes it look again. */
 static bool remind(struct operator* op, struct node_entry *e, const struct knode *node, size_t n)
 {
-	usec_t now = now_of(op);
 	_cleanup_free_ struct taint *taints = NULL;
 	struct kube_change change;
 
-	if (!n) {
-		e->overlooked_since = 0;
+	if (!has_lasted(op, e, n > 0, &e->overlooked_since, REMIND_SPAN))
 		return false;
-	}
-	if (!e->overlooked_since)
-		e->overlooked_since = now;
-	if (now < usec_add(e->overlooked_since, REMIND_SPAN)) {
-		mark(op, e->name, usec_add(e->overlooked_since, REMIND_SPAN));
-		return false;
-	}
 	log_warn("Node %s: Kubernetes has not begun to evict %zu Pods that do not tolerate the lock: it is put on anew",
 	         e->name, n);
-	e->overlooked_since = now;
+	e->overlooked_since = now_of(op);
 	if (op->reminded)
 		*op->reminded += 1;
 	change = KUBE_CHANGE(node_ref(node));
