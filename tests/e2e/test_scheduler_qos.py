@@ -40,7 +40,7 @@ def test_a_cancelled_pods_event_names_who_cancelled_its_job(world, space):
     running.says("Cancelled", f"Slurm job {job} was cancelled by user daemon (uid 1); the Pod is deleted")
     pending.says("Cancelled", "was cancelled by user root (uid 0); the Pod has not run yet and is deleted")
     running.vanishes()
-    assert world.job_state(job) == "CANCELLED"
+    world.until("its job is cancelled", lambda: world.job_state(job) == "CANCELLED")
     told = world.run(BUILD / "src/cmd/sunk", "explain", "pod", f"{space.ns}/running", ok=None)  # it is gone: no success
     assert f"{job} is cancelled by user daemon (uid 1)" in told
 
