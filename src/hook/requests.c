@@ -99,15 +99,13 @@ void requests_push(struct requests *rs)
 	curl_multi_perform(rs->multi, &running);
 }
 
-void requests_run(struct requests *rs, int fd, usec_t wait_max)
+/* Calls back for what has ended. False: nothing has. */
+static bool tell_ended(struct requests *rs)
 {
-	struct curl_waitfd also = { .fd = fd, .events = CURL_WAIT_POLLIN };
-	usec_t wait_ms = wait_max / USEC_MSEC + (wait_max % USEC_MSEC > 0);
+	bool any = false;
 	CURLMsg *m;
 	int left;
 
-	curl_multi_poll(rs->multi, &also, 1, (int)MIN_OF(wait_ms, POLL_MAX_MS), NULL);
-	requests_push(rs);
 	while ((m = curl_multi_info_read(rs->multi, &left))) {
 		struct request *q = NULL;
 
@@ -115,5 +113,19 @@ void requests_run(struct requests *rs, int fd, usec_t wait_max)
 			continue;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &q);
 		finish(q, m->data.result);
+		any = true;
 	}
+	return any;
+}
+
+void requests_run(struct requests *rs, int fd, usec_t wait_max)
+{
+	struct curl_waitfd also = { .fd = fd, .events = CURL_WAIT_POLLIN };
+	usec_t wait_ms = wait_max / USEC_MSEC + (wait_max % USEC_MSEC > 0);
+
+	if (tell_ended(rs)) /* while it was pushed: no socket of it will wake us */
+		return;
+	curl_multi_poll(rs->multi, &also, 1, (int)MIN_OF(wait_ms, POLL_MAX_MS), NULL);
+	requests_push(rs);
+	tell_ended(rs);
 }
