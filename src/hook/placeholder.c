@@ -16,8 +16,9 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* The server answers parked calls after 60 s at the latest. */
+/* The server answers parked calls after 60 s at the latest, or when it is told to; an older one does not listen to that. */
 #define PARKED_MAX (90 * USEC_SEC)
+#define WAIT_S 300 /* a Pod may run for weeks, and thousands of them do */
 #define SHORT_MAX (30 * USEC_SEC)
 
 static const struct hook_of {
@@ -25,7 +26,7 @@ static const struct hook_of {
 	usec_t limit;
 } hooks[TASKS] = {
 	[TASK_STARTED] = { "POST", "started", SHORT_MAX },
-	[TASK_WAIT] = { "GET", "wait", PARKED_MAX },
+	[TASK_WAIT] = { "GET", "wait", WAIT_S *USEC_SEC + SHORT_MAX },
 	[TASK_TERMINATE] = { "POST", "terminate", PARKED_MAX },
 	[TASK_DRAIN] = { "POST", "drain", SHORT_MAX },
 };
@@ -41,6 +42,7 @@ struct placeholder {
 		struct request *request; /* NULL: none is under way */
 	} calls[TASKS];
 	struct mark mark;
+	bool waits; /* the first `wait` follows `started` at once; who asks again later should ask whoever leads then */
 	int signals;
 };
 
@@ -98,8 +100,11 @@ static int start_call(struct placeholder *p, enum plan_task t, struct err *err)
 		                  .url = c->url,
 		                  .token = p->env.token,
 		                  .ca_file = p->env.ca_file,
+		                  .leaves_connection = t == TASK_STARTED,
+		                  .takes_connection = t == TASK_WAIT && !p->waits,
 		                  .deadline = now_mono() + hooks[t].limit };
 
+	p->waits |= t == TASK_WAIT;
 	c->request = request_start(p->requests, &call, call_done, c, err);
 	if (!c->request)
 		return err->code;
@@ -225,6 +230,8 @@ static char *make_url(const struct placeholder_env *e, enum plan_task t)
 
 	if (t == TASK_STARTED && e->node) /* so that the scheduler need not ask Slurm for what it knows */
 		return str_printf("%s&node=%s", plain, e->node);
+	if (t == TASK_WAIT)
+		return str_printf("%s&seconds=%d", plain, WAIT_S);
 	return TAKE_PTR(plain);
 }
 

@@ -11,6 +11,9 @@
 #define UNKNOWN_TIMES_MIN 3
 #define SAY_AGAIN_MIN (10 * USEC_MINUTE)
 #define DRAIN_BEFORE_KILL (3 * USEC_SEC)
+/* The scheduler binds the Pod when it hears `started`, and scontrol would be in the way of that on a busy node; the mark is for a
+ * scheduler that did not hear it. */
+#define MARK_AFTER USEC_SEC
 
 usec_t plan_drain_after(usec_t kill_wait)
 {
@@ -22,6 +25,11 @@ void plan_init(struct plan *p, usec_t kill_wait, struct rng rng)
 	*p = (struct plan) { .kill_wait = kill_wait, .rng = rng };
 }
 
+static usec_t mark_after(const struct plan_try *started)
+{
+	return started->done || started->failures ? 0 : started->since + MARK_AFTER;
+}
+
 /* When the task may run at all: from then on until something changes. USEC_NEVER: not as things are. */
 static usec_t due(const struct plan *p, enum plan_task t)
 {
@@ -30,8 +38,11 @@ static usec_t due(const struct plan *p, enum plan_task t)
 	usec_t at = y->not_before;
 
 	switch (t) {
-	case TASK_STARTED:
-	case TASK_MARK: useful = !p->ending; break; /* a job that ends cannot be marked, and nothing may start for it */
+	case TASK_STARTED: useful = !p->ending; break; /* nothing may start for a job that ends */
+	case TASK_MARK:
+		useful = !p->ending; /* nor can it be marked */
+		at = MAX_OF(at, mark_after(&p->tries[TASK_STARTED]));
+		break;
 	case TASK_WAIT: useful = !p->ending && p->tries[TASK_STARTED].done; break;
 	case TASK_TERMINATE: useful = p->ending; break;
 	case TASK_DRAIN:

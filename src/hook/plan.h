@@ -3,7 +3,7 @@
  * What a placeholder does next. Pure: values in, values out; time and answers come from placeholder.c, which does what is
  * wanted here and reports what came of it.
  *
- *   started, mark ──► wait ──► over             a Pod ends by itself
+ *   started, then mark ──► wait ──► over        a Pod ends by itself
  *   any moment, on a signal ──► terminate ──► over, with drain shortly before Slurm's KILL
  *
  * What must hold: it is over only when the hook said that the Pod is over, or that there is none (404 for long). Whatever

@@ -27,7 +27,7 @@
 #define POD "team/web-0/0f4b-uid"
 #define DEADLINE_MS 30000
 #define STARTED "POST /v1/jobs/77/started?uid=0f4b-uid&run=0 HTTP/1.1"
-#define WAIT "GET /v1/jobs/77/wait?uid=0f4b-uid&run=0 HTTP/1.1"
+#define WAIT "GET /v1/jobs/77/wait?uid=0f4b-uid&run=0&seconds=300 HTTP/1.1"
 #define TERMINATE "POST /v1/jobs/77/terminate?uid=0f4b-uid&run=0 HTTP/1.1"
 #define DRAIN "POST /v1/jobs/77/drain?uid=0f4b-uid&run=0 HTTP/1.1"
 
@@ -180,17 +180,13 @@ static bool ready(int fd, int wait_ms)
 	return poll(&p, 1, wait_ms) == 1;
 }
 
-/* The next call, which must be this one; the connection it waits on. */
-static int take(struct world *w, const char *line)
+/* The next call on this connection, which must be this one. */
+static void take_from(int fd, const char *line)
 {
 	char request[4096] = "";
 	size_t len = 0;
 	ssize_t n;
-	int fd;
 
-	assert_true(ready(w->hook, DEADLINE_MS));
-	fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(fd >= 0);
 	while (!strstr(request, "\r\n\r\n")) {
 		assert_true(ready(fd, DEADLINE_MS));
 		n = read(fd, request + len, sizeof(request) - 1 - len);
@@ -199,15 +195,31 @@ static int take(struct world *w, const char *line)
 	}
 	assert_int_equal(strncmp(request, line, strlen(line)), 0);
 	assert_non_null(strstr(request, "\r\nAuthorization: Bearer " TOKEN "\r\n"));
+}
+
+/* The next call, which must be this one, on a connection of its own; that. */
+static int take(struct world *w, const char *line)
+{
+	int fd;
+
+	assert_true(ready(w->hook, DEADLINE_MS));
+	fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
+	take_from(fd, line);
 	return fd;
 }
 
-static void answer(int fd, int status, const char *body)
+static void answer_open(int fd, int status, const char *body)
 {
 	_cleanup_free_ char *text =
 	        str_printf("HTTP/1.1 %d X\r\nContent-Length: %zu\r\n\r\n%s", status, strlen(body), body);
 
 	(void)!write(fd, text, strlen(text));
+}
+
+static void answer(int fd, int status, const char *body)
+{
+	answer_open(fd, status, body);
 	close(fd);
 }
 
@@ -287,6 +299,22 @@ static void test_it_starts_waits_and_ends_as_its_pod_does(void **state)
 	assert_int_equal(count_said(w, "\n"), 0);
 }
 
+static void test_it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+	int fd;
+
+	(void)state;
+	begin(w);
+	fd = take(w, STARTED);
+	answer_open(fd, 200, "{}");
+	take_from(fd, WAIT);
+	answer_open(fd, 204, "");
+	answer(take(w, WAIT), 200, "{\"phase\":\"Succeeded\",\"exitCode\":0}");
+	assert_dropped(fd);
+	assert_int_equal(exit_status(w), 0);
+}
+
 /* What /proc shows of a real one is looked at in tests/e2e. */
 static void test_the_token_is_nowhere_but_in_its_calls(void **state)
 {
@@ -317,7 +345,8 @@ static void test_a_requeued_job_marks_its_run(void **state)
 	begin_with(w, "SLURM_RESTART_COUNT", "3", 0);
 	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{}");
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started 3");
-	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{\"phase\":\"Succeeded\"}");
+	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3&seconds=300 HTTP/1.1"), 200,
+	       "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -635,13 +664,14 @@ static void test_a_long_variable_is_refused(void **state)
 	}
 }
 
-TEST_MAIN(TEST(it_starts_waits_and_ends_as_its_pod_does), TEST(the_token_is_nowhere_but_in_its_calls),
-          TEST(a_requeued_job_marks_its_run), TEST(no_count_of_restarts_is_the_first_run),
-          TEST(started_says_on_which_node_if_slurmd_does), TEST(a_name_that_is_no_nodes_does_not_get_into_the_call),
-          TEST(each_ending_signal_has_the_pod_deleted_first), TEST(a_signal_before_anything_else_starts_nothing),
-          TEST(a_signal_while_started_is_not_answered), TEST(a_signal_while_the_hook_is_away),
-          TEST(a_hook_that_is_away_is_tried_until_it_answers), TEST(a_scheduler_that_restarts_is_found_again),
-          TEST(what_is_no_answer_of_the_hook_ends_nothing),
+TEST_MAIN(TEST(it_starts_waits_and_ends_as_its_pod_does),
+          TEST(it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another),
+          TEST(the_token_is_nowhere_but_in_its_calls), TEST(a_requeued_job_marks_its_run),
+          TEST(no_count_of_restarts_is_the_first_run), TEST(started_says_on_which_node_if_slurmd_does),
+          TEST(a_name_that_is_no_nodes_does_not_get_into_the_call), TEST(each_ending_signal_has_the_pod_deleted_first),
+          TEST(a_signal_before_anything_else_starts_nothing), TEST(a_signal_while_started_is_not_answered),
+          TEST(a_signal_while_the_hook_is_away), TEST(a_hook_that_is_away_is_tried_until_it_answers),
+          TEST(a_scheduler_that_restarts_is_found_again), TEST(what_is_no_answer_of_the_hook_ends_nothing),
           TEST(shortly_before_the_kill_it_asks_for_a_drain_and_goes_on_waiting),
           TEST(a_controller_that_is_away_is_asked_until_the_mark_is_there),
           TEST(without_scontrol_it_holds_all_the_same), TEST(no_child_is_left_behind_by_any_end),

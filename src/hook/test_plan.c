@@ -80,8 +80,9 @@ static struct world waiting(void)
 {
 	struct world w = world_at_start(KILL_WAIT);
 
-	assert_string_equal(running(&w), "SM");
+	assert_string_equal(running(&w), "S");
 	answer(&w, 'S', 200, -1);
+	assert_string_equal(running(&w), "MW");
 	answer(&w, 'M', 200, -1);
 	assert_string_equal(running(&w), "W");
 	return w;
@@ -97,7 +98,7 @@ static void play(const char *name, const struct step *steps, size_t n)
 {
 	struct world w = world_at_start(KILL_WAIT);
 
-	assert_string_equal(running(&w), "SM");
+	assert_string_equal(running(&w), "S");
 	for (size_t i = 0; i < n; i++) {
 		const struct step *s = &steps[i];
 
@@ -120,7 +121,7 @@ static void test_the_pod_s_end_is_the_job_s_end(void **state)
 {
 	(void)state;
 	PLAY("success", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 200, 0, NULL });
-	PLAY("exit code", { 'M', 200, -1, "S" }, { 'S', 204, -1, "W" }, { 'W', 200, 42, NULL });
+	PLAY("exit code", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { 'S', 204, -1, "W" }, { 'W', 200, 42, NULL });
 	PLAY("before the mark is there", { 'S', 200, -1, "MW" }, { 'W', 200, 1, NULL });
 	PLAY("asked again and again", { 'S', 200, -1, "MW" }, { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" },
 	     { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" }, { 'W', 200, 255, NULL });
@@ -132,7 +133,7 @@ static void test_a_signal_at_any_moment_leads_to_terminate_and_nothing_else(void
 	(void)state;
 	PLAY("at the start", { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("started known", { 'S', 200, -1, "MW" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
-	PLAY("marked", { 'M', 200, -1, "S" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
+	PLAY("marked", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("in back-off", { 'S', 0, -1, "M" }, { '!', 0, 0, "T" }, { '+', 9, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("told the code", { '!', 0, 0, "T" }, { 'T', 200, 7, NULL });
 	PLAY("more signals", { '!', 0, 0, "T" }, { '!', 0, 0, "T" }, { '+', 1, 0, "T" }, { '!', 0, 0, "T" },
@@ -319,6 +320,18 @@ static void test_the_mark_is_tried_until_it_is_there(void **state)
 	assert_int_equal(plan_next(&w.plan, w.now), USEC_NEVER);
 }
 
+static void test_the_mark_does_not_wait_long_for_a_hook_that_says_nothing(void **state)
+{
+	struct world w = world_at_start(KILL_WAIT);
+
+	(void)state;
+	assert_string_equal(running(&w), "S");
+	assert_int_equal(go_on(&w), USEC_SEC);
+	assert_string_equal(running(&w), "SM");
+	PLAY("away", { 'S', PLAN_NO_ANSWER, -1, "M" });
+	PLAY("not the leader", { 'S', 503, -1, "M" });
+}
+
 static void test_trouble_that_comes_anew_is_said_again_but_not_often(void **state)
 {
 	struct world w = waiting();
@@ -341,4 +354,5 @@ TEST_MAIN(TEST(the_pod_s_end_is_the_job_s_end), TEST(a_signal_at_any_moment_lead
           TEST(a_refused_token_never_ends_the_job_and_is_said_once),
           TEST(an_answer_that_makes_no_sense_never_ends_the_job), TEST(a_job_unknown_for_long_has_nothing_to_guard),
           TEST(a_job_unknown_now_and_then_is_still_guarded), TEST(the_mark_is_tried_until_it_is_there),
+          TEST(the_mark_does_not_wait_long_for_a_hook_that_says_nothing),
           TEST(trouble_that_comes_anew_is_said_again_but_not_often))

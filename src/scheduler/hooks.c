@@ -15,12 +15,10 @@ static void park(struct scheduler *s, struct entry *e, const struct hook_ask *as
 {
 	struct parked_ask *a = NEW(struct parked_ask);
 
-	*a = (struct parked_ask) {
-		.hook = ask->hook, .job_id = ask->job_id, .since = now_of(s), .reply = ask->reply, .arg = ask->arg
-	};
+	*a = (struct parked_ask) { .hook = ask->hook, .job_id = ask->job_id, .reply = ask->reply, .arg = ask->arg };
+	a->until = usec_add(now_of(s), ask->park ? MIN_OF(ask->park, ASK_PARK_MAX) : ASK_PARK);
 	list_add_tail(&e->asks, &a->link);
 	entry_dirty(s, e, 0);
-	entry_dirty(s, e, usec_add(a->since, ASK_PARK_MAX));
 }
 
 static void answer(struct parked_ask *a, int status, const char *json)
@@ -52,15 +50,14 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	         e->has_exit_code ? e->exit_code : 0);
 	LIST_EACH (l, &e->asks) {
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
-		usec_t end = usec_add(a->since, ASK_PARK_MAX);
 
 		if (gone || over || (unbound && a->hook == HOOK_TERMINATE)) {
 			s->let_go_at = now;
 			answer(a, 200, json);
-		} else if (now >= end)
+		} else if (now >= a->until)
 			answer(a, 204, "");
 		else
-			next = MIN_OF(next, end);
+			next = MIN_OF(next, a->until);
 	}
 	if (next != USEC_NEVER)
 		entry_dirty(s, e, next);
@@ -132,8 +129,10 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		}
 		d = NEW(struct drain_ask);
 		d->ask = *ask;
-		if (!e->hold_node)
+		if (!e->hold_node) {
 			e->hold_node = mem_strdup(j->node);
+			s->n_holds++;
+		}
 		effects_event(s, e, SAID_HOOK, true, "Drained",
 		              "The Pod is still there just before KillWait: its node is drained");
 		places_drain(s, j->node, drained, d);

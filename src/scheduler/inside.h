@@ -40,7 +40,8 @@
 #define CONDITIONS_MAX 4                  /* of waiting Pods, written at once */
 #define CONDITION_SPACING (2 * USEC_MSEC)
 #define CONDITION_PAUSE (10 * USEC_SEC)   /* between two changes of a waiting Pod's message */
-#define ASK_PARK_MAX (60 * USEC_SEC)      /* then the placeholder asks again */
+#define ASK_PARK (60 * USEC_SEC)          /* then the placeholder asks again … */
+#define ASK_PARK_MAX (5 * USEC_MINUTE)    /* … unless it says that it has more patience */
 #define ENTRIES_PER_STEP 256
 #define DRAIN_REASON "k8s: pod deletion timeout"
 
@@ -101,7 +102,7 @@ struct parked_ask {
 	struct link link;
 	enum scheduler_hook hook;
 	uint32_t job_id;
-	usec_t since;
+	usec_t until;
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;
 };
@@ -121,6 +122,7 @@ struct scheduler {
 	struct rng rng;
 	struct places *places;
 	struct numbers *numbers;
+	size_t n_holds; /* entries with a hold_node */
 	bool leading, told_kill_wait;
 	unsigned submits, conditions; /* under way */
 	size_t n_waiting; /* entries with waiting_since: their Pods have not been told why they wait */

@@ -544,10 +544,12 @@ void places_hold(struct scheduler *s, struct entry *e, const struct pod *pod, co
 
 	if (d->lost && on && !e->hold_node) {
 		e->hold_node = mem_strdup(on);
+		s->n_holds++;
 		places_drain(s, on, NULL, NULL);
 	} else if (e->hold_node && gone) { /* or it was never there: a binding that we were not sure of */
 		_cleanup_free_ char *was = TAKE_PTR(e->hold_node);
 
+		s->n_holds--;
 		places_drain(s, was, NULL, NULL);
 	}
 }
@@ -566,7 +568,7 @@ static void check_holds(struct places *p)
 		    !node_is_held(p->s, n->name))
 			places_drain(p->s, n->name, NULL, NULL);
 	}
-	while ((e = map_next(&p->s->by_uid, &k))) {
+	while (p->s->n_holds && (e = map_next(&p->s->by_uid, &k))) {
 		const struct snode *n = e->hold_node ? map_get(&p->by_name, e->hold_node) : NULL;
 
 		if (n && hold_decide(true, n, DRAIN_REASON) == HOLD_DRAIN)

@@ -121,6 +121,16 @@ static bool read_run(const char *text, uint32_t *ret)
 	return true;
 }
 
+static bool read_patience(const char *text, usec_t *ret)
+{
+	int64_t n = 0;
+
+	if (text && str_to_i64(text, 1, 3600, &n) < 0)
+		return false;
+	*ret = n * USEC_SEC;
+	return true;
+}
+
 static bool is_uid(const char *text)
 {
 	size_t len = text ? strnlen(text, ROUTES_UID_MAX + 1) : 0;
@@ -176,6 +186,8 @@ static void handle(void *arg, struct http_incoming *in)
 		return refuse(r, route->name, in, 400, "the query has no Pod uid in it (uid=…)");
 	if (!read_run(http_in_query(in, "run"), &hook.run))
 		return refuse(r, route->name, in, 400, "run=… is no number");
+	if (!read_patience(http_in_query(in, "seconds"), &hook.park))
+		return refuse(r, route->name, in, 400, "seconds=… is no number of seconds, 1 to 3600");
 	if (!body_is_empty(in))
 		return refuse(r, route->name, in, 400, "this call takes no body");
 	ask = NEW(struct ask);

@@ -66,6 +66,7 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	free(e->refused);
 	free(e->place_why);
 	free(e->settle_rv);
+	s->n_holds -= e->hold_node != NULL;
 	free(e->hold_node);
 	free(e->bound_node);
 	free(e->selected);

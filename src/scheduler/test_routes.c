@@ -22,6 +22,7 @@ struct scheduler {
 	int n; /* asks so far */
 	enum scheduler_hook hook; /* of the last one */
 	uint32_t job_id, run;
+	usec_t park;
 	char uid[ROUTES_UID_MAX + 1], token[128], node[64];
 	struct hook_ask kept[KEPT_MAX];
 	int n_kept;
@@ -33,6 +34,7 @@ void scheduler_hook(struct scheduler *s, const struct hook_ask *ask)
 	s->hook = ask->hook;
 	s->job_id = ask->job_id;
 	s->run = ask->run;
+	s->park = ask->park;
 	str_copy(s->uid, sizeof(s->uid), ask->uid);
 	str_copy(s->token, sizeof(s->token), ask->token);
 	str_copy(s->node, sizeof(s->node), str_or(ask->node, ""));
@@ -138,10 +140,12 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 		enum scheduler_hook hook;
 		uint32_t id, run;
 		const char *node;
+		usec_t park;
 	} calls[] = {
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3", HOOK_STARTED, 1, 3 },
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3&node=gpu-012-002", HOOK_STARTED, 1, 3, "gpu-012-002" },
 		{ "GET", "/v1/jobs/67108863/wait?uid=u-1&run=0", HOOK_WAIT, 67108863, 0 },
+		{ "GET", "/v1/jobs/2/wait?uid=u-1&run=0&seconds=300", HOOK_WAIT, 2, 0, .park = 300 * USEC_SEC },
 		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647,
 		  UINT32_MAX },
 		{ "POST", "/v1/jobs/42/drain?x=y&uid=u%2D1", HOOK_DRAIN, 42, 0 },
@@ -159,12 +163,13 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 		assert_int_equal(f->scheduler.hook, calls[i].hook);
 		assert_int_equal(f->scheduler.job_id, calls[i].id);
 		assert_int_equal(f->scheduler.run, calls[i].run);
+		assert_int_equal(f->scheduler.park, calls[i].park);
 		assert_string_equal(f->scheduler.node, str_or(calls[i].node, ""));
 		assert_string_equal(f->scheduler.uid, "u-1");
 		assert_string_equal(f->scheduler.token, ANY_TOKEN);
 	}
 	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"drain\",code=\"200\"} 1\n"));
-	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"wait\",code=\"200\"} 1\n"));
+	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"wait\",code=\"200\"} 2\n"));
 }
 
 static void test_what_the_scheduler_says_is_the_answer(void **state)
@@ -208,6 +213,8 @@ static void test_a_request_of_the_wrong_form_is_told_so_and_never_reaches_the_sc
 		{ "DELETE", "/v1/jobs/1/drain?uid=u", ANY_TOKEN, NULL, 405 },
 		{ "GET", "/v1/jobs/1/wait?uid=u", NULL, NULL, 401 },
 		{ "GET", "/v1/jobs/x/wait?uid=u", NULL, NULL, 401 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&seconds=0", ANY_TOKEN, NULL, 400 },
+		{ "GET", "/v1/jobs/1/wait?uid=u&seconds=1e9", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/0/wait?uid=u", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/-1/wait?uid=u", ANY_TOKEN, NULL, 400 },
 		{ "GET", "/v1/jobs/+1/wait?uid=u", ANY_TOKEN, NULL, 400 },
