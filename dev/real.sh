@@ -6,11 +6,13 @@
 # that it can be started again as it was.
 : "${dir:?}" "${here:?}" "${kube_only:?}" "${KUBE_BIN_DIR:?}"
 
+# A cluster that lives for minutes has more memory than processors: all of them are Go programs, and collect their garbage less often.
 part_script() { # NAME COMMAND...: with its flags one a line
 	ps_name=$1
 	shift
 	{
-		printf '#!/bin/sh\nexec'
+		# shellcheck disable=SC2016  # for the script
+		printf '#!/bin/sh\nexport GOGC="${GOGC:-400}"\nexec'
 		printf " '%s' \\\\\\n" "$@"
 		printf ' "$@"\n'
 	} >"$dir/$ps_name"
