@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes what is in an image as SPDX 2.3 (JSON): the Debian packages that its dpkg knows, and sunk itself.
+"""Writes what is in an image as SPDX 2.3 (JSON): the Debian packages that its dpkg knows, sunk itself, and what is linked into it.
 
-usage: sbom.py --name NAME --version VERSION --created SECONDS ROOTFS.tar >sbom.spdx.json
+usage: sbom.py --name NAME --version VERSION --created SECONDS [--static PACKAGE=VERSION=ARCHITECTURE] ROOTFS.tar >sbom.spdx.json
 """
 
 import argparse
@@ -58,7 +58,7 @@ def package(fields):
     return found
 
 
-def document(name, version, created, packages):
+def document(name, version, created, packages, static):
     own = {
         "SPDXID": "SPDXRef-sunk",
         "name": "sunk",
@@ -71,7 +71,7 @@ def document(name, version, created, packages):
         "copyrightText": "NOASSERTION",
         "primaryPackagePurpose": "APPLICATION",
     }
-    body = json.dumps(packages, sort_keys=True)
+    body = json.dumps([packages, static], sort_keys=True)
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -79,12 +79,16 @@ def document(name, version, created, packages):
         "name": name,
         "documentNamespace": f"https://sunk.invalid/sbom/{name}/{hashlib.sha256((version + body).encode()).hexdigest()}",
         "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created)), "creators": ["Tool: sunk-image-sbom"]},
-        "packages": [own, *packages],
+        "packages": [own, *packages, *static],
         "relationships": [
             {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-sunk"},
             *(
                 {"spdxElementId": "SPDXRef-sunk", "relationshipType": "DEPENDS_ON", "relatedSpdxElement": p["SPDXID"]}
                 for p in packages
+            ),
+            *(
+                {"spdxElementId": "SPDXRef-sunk", "relationshipType": "STATIC_LINK", "relatedSpdxElement": p["SPDXID"]}
+                for p in static
             ),
         ],
     }
@@ -95,10 +99,12 @@ def main():
     parser.add_argument("--name", required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--created", type=int, default=0)
+    parser.add_argument("--static", action="append", default=[])
     parser.add_argument("rootfs")
     args = parser.parse_args()
     packages = [package(f) for f in sorted(installed(args.rootfs), key=lambda f: f["Package"])]
-    json.dump(document(args.name, args.version, args.created, packages), sys.stdout, indent=1)
+    static = [package(dict(zip(("Package", "Version", "Architecture"), s.split("="), strict=True))) for s in args.static]
+    json.dump(document(args.name, args.version, args.created, packages, static), sys.stdout, indent=1)
     print()
     return 0
 

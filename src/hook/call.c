@@ -2,16 +2,16 @@
 #include "hook/call.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/rand.h"
 #include "base/str.h"
-#include "hook/easy.h"
+#include "hook/try.h"
 
 #define BACKOFF_FIRST (50 * USEC_MSEC)
 #define BACKOFF_MAX (2 * USEC_SEC)
-#define CONNECT_TIMEOUT (5 * USEC_SEC)
 #define ANSWER_MARGIN_MS 300 /* for the answer to arrive, and 1/20 of the wait */
 
 int hook_read_token(const char *path, char **ret, struct err *err)
@@ -36,30 +36,19 @@ int hook_read_token(const char *path, char **ret, struct err *err)
 	return 0;
 }
 
-static long ms_until(usec_t deadline, usec_t most)
+static int attempt(const struct hook_call *call, struct hook_answer *ret, struct err *err)
 {
-	usec_t left = deadline - clock_mono(clock_real());
-
-	if (most && left > most)
-		left = most;
-	return left <= 0 ? 1 : (long)(left / USEC_MSEC + 1);
-}
-
-/* One try. 0 with a status, or an error. */
-static int attempt(struct easy *e, const struct hook_call *call, int *ret_status, struct err *err)
-{
-	long wait_ms = ms_until(call->deadline, call->attempt_max);
+	usec_t now = clock_mono(clock_real()), left = call->deadline - now;
 	_cleanup_free_ char *url = NULL;
+	int64_t wait_ms;
 
-	buf_clear(&e->body);
-	e->detail[0] = 0;
-	if (call->tell_time) {
-		url = str_printf("%s?timeoutMs=%ld", call->url, MAX_OF(wait_ms - wait_ms / 20 - ANSWER_MARGIN_MS, 1L));
-		curl_easy_setopt(e->curl, CURLOPT_URL, url);
-	}
-	curl_easy_setopt(e->curl, CURLOPT_TIMEOUT_MS, wait_ms);
-	curl_easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT_MS, ms_until(call->deadline, CONNECT_TIMEOUT));
-	return easy_result(e, call, curl_easy_perform(e->curl), ret_status, err);
+	if (call->attempt_max && left > call->attempt_max)
+		left = call->attempt_max;
+	wait_ms = left / USEC_MSEC + 1;
+	if (call->tell_time)
+		url = str_printf("%s?timeoutMs=%" PRId64, call->url,
+		                 MAX_OF(wait_ms - wait_ms / 20 - ANSWER_MARGIN_MS, (int64_t)1));
+	return hook_try(call, url ? url : call->url, now + left, ret, err);
 }
 
 /* 504 is an answer: the hook waited as long as it may, and says what blocks. */
@@ -75,21 +64,22 @@ static void sleep_for(usec_t span)
 	nanosleep(&ts, NULL);
 }
 
-static int try_until_deadline(struct easy *e, const struct hook_call *call, struct hook_answer *answer, struct err *err)
+static int try_until_deadline(const struct hook_call *call, struct hook_answer *answer, struct err *err)
 {
 	struct rng rng = rng_from_kernel();
 	struct err last = { 0 };
 
 	for (;;) {
 		usec_t wait = backoff_span(&rng, answer->attempts, BACKOFF_FIRST, BACKOFF_MAX);
-		int r = attempt(e, call, &answer->status, &last);
+		int r = attempt(call, answer, &last);
 
 		answer->attempts++;
 		if (r == 0 && !(call->retry && worth_retrying(answer->status)))
 			return 0;
 		if (r == 0)
 			err_set(&last, -EAGAIN, "%s: answered %d", call->url, answer->status);
-		if (!call->retry || r == -EMSGSIZE) {
+		buf_done(&answer->body);
+		if (!call->retry || r == -EMSGSIZE || r == -EINVAL) {
 			if (err)
 				*err = last;
 			return r;
@@ -104,16 +94,9 @@ static int try_until_deadline(struct easy *e, const struct hook_call *call, stru
 int hook_call(const struct hook_call *call, struct hook_answer *ret, struct err *err)
 {
 	struct hook_answer answer = { 0 };
-	struct easy e;
-	int r = easy_init(&e, call, err);
+	int r = try_until_deadline(call, &answer, err);
 
 	if (r == 0)
-		r = try_until_deadline(&e, call, &answer, err);
-	if (r == 0) {
-		answer.body = e.body;
-		e.body = BUF(HOOK_ANSWER_MAX);
 		*ret = answer;
-	}
-	easy_done(&e);
 	return r;
 }

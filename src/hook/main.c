@@ -2,20 +2,26 @@
  *
  * sunk-hook: what runs on compute nodes. One table of verbs. The token comes from a file or from the environment, never
  * from the command line, where every user of the node could read it.
+ *
+ * It is built twice (hook/try.h): sunk-hook, for plain http, starts fast, and becomes sunk-hook-tls when the address is https.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/args.h"
 #include "base/str.h"
 #include "hook/call.h"
 #include "hook/placeholder.h"
 #include "hook/prolog.h"
+#include "hook/try.h"
 
 enum { EXIT_USAGE = 2 };
 #define PING_TIMEOUT (5 * USEC_SEC)
+#define TLS_PROGRAM "sunk-hook-tls"
 
 struct settings {
 	char *url, *token_file, *ca_file, *uid_file;
@@ -157,8 +163,24 @@ static char *env_or_empty(const char *name)
 	return v ? v : (char *)"";
 }
 
+/* The same program with libcurl, beside this one. Returns only when that cannot be. */
+static int become_tls(char **argv)
+{
+	char path[PATH_MAX + sizeof(TLS_PROGRAM)];
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
+	char *slash;
+
+	path[MAX_OF(len, 0)] = 0;
+	slash = strrchr(path, '/');
+	str_copy(slash ? slash + 1 : path, sizeof(TLS_PROGRAM), TLS_PROGRAM);
+	execv(path, argv);
+	fprintf(stderr, "sunk-hook: https needs %s, which cannot be run: %s\n", path, strerrordesc_np(errno));
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
+	_cleanup_free_ char **argv_given = mem_dup(argv, ((size_t)argc + 1) * sizeof(*argv));
 	struct settings s = { .url = env_or_empty("SUNK_HOOK_URL"),
 		              .token_file = env_or_empty("SUNK_HOOK_TOKEN_FILE"),
 		              .ca_file = env_or_empty("SUNK_HOOK_CA_FILE"),
@@ -217,6 +239,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sunk-hook: there is no verb '%.40s' (--help lists them)\n", rest[0]);
 	else if (str_empty(s.url) && !verb->by_environment)
 		fputs("sunk-hook: where is the hook API? Give --url or set SUNK_HOOK_URL\n", stderr);
+	else if (!hook_speaks_tls &&
+	         str_starts(verb->by_environment ? env_or_empty("SUNK_HOOK_URL") : s.url, "https://"))
+		status = become_tls(argv_given);
 	else
 		status = verb->run(&s);
 	args_done(args, ARRAY_LEN(args));

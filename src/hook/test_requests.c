@@ -194,6 +194,7 @@ static void test_a_call_ends_at_its_deadline(void **state)
 	while (!w->n_done && now() < began + DEADLINE)
 		requests_run(w->requests, w->other[0], LONG);
 	assert_int_equal(w->n_done, 1);
+	assert_true(now() < began + DEADLINE);
 	assert_int_equal(w->status, 0);
 	close(fd);
 }

@@ -20,6 +20,7 @@ COLUMNS = ("room", "may use", "system libraries")
 LIBRARIES = {
     "cmocka.h": "cmocka",
     "curl": "curl",
+    "llhttp.h": "llhttp",
     "nghttp2": "nghttp2",
     "microhttpd.h": "microhttpd",
     "nghttp2": "nghttp2",

@@ -122,8 +122,9 @@ class Cluster:
         os.chmod(directory, 0o755)
         os.chmod(self.work, 0o1777)
         self.hook_program = directory / "sunk-hook"
-        shutil.copy(BUILD / "src" / "hook" / "sunk-hook", self.hook_program)
-        os.chmod(self.hook_program, 0o755)
+        for program in (self.hook_program, directory / "sunk-hook-tls"):
+            shutil.copy(BUILD / "src" / "hook" / program.name, program)
+            os.chmod(program, 0o755)
         self.env = {**os.environ, "SLURM_CONF": str(self.dir / "etc" / "slurm.conf")}
         self.slurm("start", "--nodes", "2", "--kill-wait", KILL_WAIT_S, "--conf", "MinJobAge=300")
 
@@ -336,6 +337,15 @@ def test_a_hook_with_tls_is_believed_when_its_ca_is_the_one_given(cluster, pki):
     said = cluster.said(job)
     assert said.count("does not answer") == 1 and said.count("told to drain the node") == 1 and "certificate" in said
     hook.close()
+
+
+def test_https_without_the_program_for_it_is_told(cluster, tmp_path):
+    alone = tmp_path / "sunk-hook"
+    shutil.copy(cluster.hook_program, alone)
+    for args, env in ((("ping", "--url", "https://127.0.0.1:1"), {}), (("placeholder",), {"SUNK_HOOK_URL": "https://127.0.0.1:1"})):
+        got = subprocess.run([alone, *args], env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert (got.returncode, got.stdout) == (1, "")
+        assert got.stderr == f"sunk-hook: https needs {alone}-tls, which cannot be run: No such file or directory\n"
 
 
 def test_a_wrong_environment_is_told_in_the_jobs_output(cluster, hook):

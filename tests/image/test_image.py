@@ -74,7 +74,7 @@ def test_programs_are_there_and_users_have_the_charts_numbers():
     for name, programs in (("sunk", ()), ("sunk-slurm", ("slurmctld", "slurmd", "slurmdbd", "munged", "scontrol", "srun", "sbatch", "sacctmgr"))):
         image = Image(name)
         members = image.members()
-        for program in ("sunk", "sunk-hook", *programs):
+        for program in ("sunk", "sunk-hook", "sunk-hook-tls", *programs):
             assert any(f"usr/{d}/{program}" in members for d in ("bin", "sbin")), f"{name}: {program}"
         assert "usr/share/sunk/slurm/prolog.sh" in members
         passwd = ""
@@ -94,7 +94,7 @@ def test_the_list_of_packages_is_whole(name):
     sbom = json.loads((IMAGES / f"{name}.spdx.json").read_text())
     assert sbom["spdxVersion"] == "SPDX-2.3" and sbom["dataLicense"] == "CC0-1.0"
     names = {p["name"] for p in sbom["packages"]}
-    assert {"sunk", "libc6", "libslurm42t64"} <= names
+    assert {"sunk", "libc6", "libslurm42t64", "libllhttp-dev"} <= names
     ids = [p["SPDXID"] for p in sbom["packages"]]
     assert len(set(ids)) == len(ids)
     assert {r["relatedSpdxElement"] for r in sbom["relationships"]} <= set(ids)
