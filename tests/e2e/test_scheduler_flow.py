@@ -14,15 +14,17 @@ WORLD = {"options": ("--cpus", "16")}
 
 
 def test_a_pod_runs_where_and_when_slurm_says(world, space):
-    pod = space.pod("walk", "sleep 1; exit 0")
+    go = world.dir / "go"
+    pod = space.pod("walk", f"until [ -e {go} ]; do sleep 0.1; done")
     job_id = pod.submitted()
     pod.running()
+    world.until("the job is marked", lambda: world.job(job_id)["Extra"] == f"{space.ns}/walk/{pod.uid}: started")
     job = world.job(job_id)
     assert job["JobName"] == f"{space.ns}.walk"
-    assert job["Extra"] == f"{space.ns}/walk/{pod.uid}: started"
     assert job["JobState"] == "RUNNING" and job["NumNodes"] == "1" and job["Requeue"] == "0"
     assert pod.node() == "k" + job["NodeList"][1:]  # the join: slurmd Pod nX runs on Node kX
     assert pod.condition("PodScheduled")["status"] == "True"
+    go.touch()
     world.until("the Pod is over", lambda: pod.phase() == "Succeeded")
     assert pod.job_ends("COMPLETED")["ExitCode"] == "0:0"
     assert len(pod.jobs()) == 1
