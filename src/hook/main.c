@@ -172,9 +172,12 @@ static int become_tls(char **argv)
 
 	path[MAX_OF(len, 0)] = 0;
 	slash = strrchr(path, '/');
-	str_copy(slash ? slash + 1 : path, sizeof(TLS_PROGRAM), TLS_PROGRAM);
-	execv(path, argv);
-	fprintf(stderr, "sunk-hook: https needs %s, which cannot be run: %s\n", path, strerrordesc_np(errno));
+	if (slash) { /* else there is no /proc; one in the working directory could be anybody's */
+		str_copy(slash + 1, sizeof(TLS_PROGRAM), TLS_PROGRAM);
+		execv(path, argv);
+	}
+	fprintf(stderr, "sunk-hook: https needs %s, which cannot be run: %s\n", slash ? path : TLS_PROGRAM,
+	        strerrordesc_np(errno));
 	return EXIT_FAILURE;
 }
 
