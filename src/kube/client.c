@@ -33,7 +33,7 @@ struct kube_call {
 	uint64_t term;
 	unsigned tries;
 	bool refreshed; /* a 401 has had its second try */
-	bool was_sent;  /* an earlier try may have reached the server */
+	bool was_sent; /* an earlier try may have reached the server */
 	bool stopped;
 	uint64_t cred_serial;
 	struct cred_wait *cred;
@@ -41,7 +41,7 @@ struct kube_call {
 	struct loop_timer *timer;
 	struct err error; /* ENDING: why */
 	kube_call_done done;
-	rest_done as_rest;   /* instead of `done` */
+	rest_done as_rest; /* instead of `done` */
 	void *arg;
 };
 
