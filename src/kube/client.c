@@ -15,8 +15,8 @@
 
 #define CONNECT_TIMEOUT (5 * USEC_SEC)
 
-/* To a server without HTTP/2; with it one is enough. Each costs a handshake, which is as much work as sixty requests. */
-static const long connections[KUBE_LANES] = { [KUBE_COMMON] = 3, [KUBE_URGENT] = 3, [KUBE_LAZY] = 1 };
+/* To a server without HTTP/2; with it one is enough. */
+static const long connections[KUBE_LANES] = { [KUBE_COMMON] = 8, [KUBE_URGENT] = 4, [KUBE_LAZY] = 2 };
 
 enum call_state { CALL_READY, CALL_CRED, CALL_SENT, CALL_ENDING };
 
