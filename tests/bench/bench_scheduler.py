@@ -5,8 +5,8 @@
 Prints one line for each figure: what was measured, beside what, and what is wanted. Asserts nothing. A plain job's time includes that of the
 sbatch command, a Pod's that of one request: what both pay for is slurmctld's second.
 
-What would run on other machines (each slurmd with its jobs, the kubelet with its Pods) has a processor of its own, the last one, for plain jobs and for
-Pods alike; the controllers' side has the others. Each figure can be measured in a run of its own: `--burst 500 --single 0 --bound 0 --pods 0`. With SUNK_BENCH_URGENT=1 the controllers' side
+What runs on other machines elsewhere, each slurmd with its jobs, has a processor of its own, the last one, for plain jobs and for Pods alike; the
+controllers' side has the others, and the kubelet with its Pods what both leave. Each figure can be measured in a run of its own: `--burst 500 --single 0 --bound 0 --pods 0`. With SUNK_BENCH_URGENT=1 the controllers' side
 (slurmctld, munged, the API server, the scheduler) has real-time priority: as on machines of their own, whatever else this one does.
 """
 
@@ -72,17 +72,18 @@ class Bench:
         nodes = [int(f.read_text()) for f in (world.dir / "slurm/run").glob("slurmd*.pid")]
         assert nodes, "where are the slurmds?"
         slurm = [int((world.dir / f"slurm/run/{part}.pid").read_text()) for part in ("slurmctld", "munged")]
-        self.keep_apart((*nodes, world.pid("agent")), (*slurm, world.pid("kube"), *self.processes(), os.getpid()))
+        self.keep_apart(nodes, (*slurm, world.pid("kube"), *self.processes(), os.getpid()), world.pid("agent"))
         self.stamp_scripts()
 
     @staticmethod
-    def keep_apart(compute, control):
-        """The last processor is for what runs on other machines elsewhere, the others are for the controllers' side."""
+    def keep_apart(slurmds, control, agent):
+        """The last processor is the slurmds', the others are the controllers'; what the kubelet does for a Pod that is bound comes after both."""
         cpus = sorted(os.sched_getaffinity(0))
-        for pids, where in ((compute, cpus[-1:]), (control, cpus[:-1] or cpus)):
-            for pid in pids:
-                for task in Path(f"/proc/{pid}/task").iterdir():
-                    os.sched_setaffinity(int(task.name), where)
+        for pids, where in ((slurmds, cpus[-1:]), (control, cpus[:-1] or cpus)):
+            for task in (int(t.name) for pid in pids for t in Path(f"/proc/{pid}/task").iterdir()):
+                os.sched_setaffinity(task, where)
+        for task in Path(f"/proc/{agent}/task").iterdir():
+            os.sched_setscheduler(int(task.name), os.SCHED_IDLE, os.sched_param(0))
 
     def stamp_scripts(self):
         """Each placeholder script leaves a file when it begins; its time is that of the script's start."""
