@@ -14,7 +14,7 @@ WORLD = {"options": ("--cpus", "16")}
 
 
 def test_a_pod_runs_where_and_when_slurm_says(world, space):
-    go = world.dir / "go"
+    go = world.dir / "walked"
     pod = space.pod("walk", f"until [ -e {go} ]; do sleep 0.1; done")
     job_id = pod.submitted()
     pod.running()
