@@ -7,7 +7,6 @@ dev/up's own NodeSet "main" is what is tested: slurmd Pods n1 … n4 on Nodes k1
 import json
 import re
 import time
-import urllib.request
 
 import pytest
 from world import MERGE, PREFIX
@@ -125,11 +124,8 @@ def test_the_cluster_is_one_nodeset(world):
     assert "does not exist" in world.kubectl("get", "--raw", f"{SETS}/main/scale", ok=False)  # it says of no number that it wants it
     assert "never end a job" in re.sub(r"\s+", " ", world.kubectl("explain", "nodeset"))
     assert "maxUnavailable" in world.kubectl("explain", "nodeset.spec.updateStrategy")
-    url = re.search(r"SUNK_OPERATOR_METRICS='(.*)'", (world.dir / "env").read_text())[1]
-    with urllib.request.urlopen(url, timeout=10) as r:
-        text = r.read().decode()
-    for key, value in counts.items():
-        assert f'kube_sunk_nodeset_{key}{{namespace="slurm",nodeset="main"}} {value}\n' in text
+    got = world.metrics("operator")
+    assert {k: got[f'kube_sunk_nodeset_{k}{{namespace="slurm",nodeset="main"}}'] for k in counts} == counts
 
 
 def test_shrinking_under_load_gives_up_idle_nodes_first_and_ends_no_job(world, space):

@@ -82,7 +82,7 @@ class World:
             self.env["PATH"] = os.environ["KUBE_BIN_DIR"] + ":" + os.environ["PATH"]
         exports = dict(re.findall(r"^export ([A-Z_]+)='?([^'\n]*)'?$", (self.dir / "env").read_text(), re.M))
         self.scheduler_name = exports["SUNK_SCHEDULER_NAME"]
-        self.metrics_url = exports["SUNK_SCHEDULER_METRICS"]
+        self.metrics_urls = {k[5:-8].lower(): v for k, v in exports.items() if k.endswith("_METRICS")}  # by part: SUNK_PART_METRICS
         words = Path(f"/proc/{self.pid('scheduler')}/cmdline").read_text(encoding="utf-8").split("\0")
         self.hook_address = words[words.index("--hook-listen") + 1]
 
@@ -298,8 +298,8 @@ class World:
         self.kill_scheduler(how)
         self.start_scheduler(*flags)
 
-    def metrics(self):
-        with urllib.request.urlopen(self.metrics_url, timeout=10) as r:
+    def metrics(self, part="scheduler"):
+        with urllib.request.urlopen(self.metrics_urls[part], timeout=10) as r:
             lines = r.read().decode().splitlines()
         return {k: float(v) for k, v in (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))}
 
