@@ -4,7 +4,6 @@
  */
 #include "hook/call.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "base/test.h"
+#include "hook/test_listen.h"
 
 enum act { END, CLOSE, HANG, ANSWER_200, ANSWER_503, ANSWER_504, ANSWER_ENDLESS, ANSWER_ECHO_AUTH, ANSWER_ECHO_PATH };
 
@@ -82,15 +81,11 @@ static void act_out(int fd, enum act act)
 
 static struct server serve(const enum act *script)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	uint16_t port = 0;
+	int fd = test_listen(&port);
 	struct server s = { 0 };
 
-	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
-	assert_int_equal(listen(fd, 8), 0);
-	snprintf(s.url, sizeof(s.url), "http://127.0.0.1:%d/x", ntohs(addr.sin_port));
+	snprintf(s.url, sizeof(s.url), "http://127.0.0.1:%u/x", port);
 	s.pid = fork();
 	if (s.pid == 0) {
 		signal(SIGPIPE, SIG_IGN);

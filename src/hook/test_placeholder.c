@@ -5,10 +5,8 @@
  */
 #include "hook/placeholder.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "base/test.h"
+#include "hook/test_listen.h"
 
 #define TOKEN "s3cret-0123456789abcdef"
 #define POD "team/web-0/0f4b-uid"
@@ -71,18 +69,10 @@ static void drop(const struct world *w, const char *name)
 
 static void listen_there(struct world *w)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET,
-		                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		                 .sin_port = htons((uint16_t)w->port) };
-	socklen_t len = sizeof(a);
-	int on = 1;
+	uint16_t port = (uint16_t)w->port;
 
-	w->hook = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(w->hook, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	assert_int_equal(bind(w->hook, (struct sockaddr *)&a, len), 0);
-	assert_int_equal(listen(w->hook, 16), 0);
-	assert_int_equal(getsockname(w->hook, (struct sockaddr *)&a, &len), 0);
-	w->port = ntohs(a.sin_port);
+	w->hook = test_listen(&port);
+	w->port = port;
 }
 
 static struct world *world_new(void)
@@ -173,13 +163,6 @@ static void begin(struct world *w)
 	begin_with(w, NULL, NULL, 0);
 }
 
-static bool ready(int fd, int wait_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, wait_ms) == 1;
-}
-
 /* The next call on this connection, which must be this one. */
 static void take_from(int fd, const char *line)
 {
@@ -188,7 +171,7 @@ static void take_from(int fd, const char *line)
 	ssize_t n;
 
 	while (!strstr(request, "\r\n\r\n")) {
-		assert_true(ready(fd, DEADLINE_MS));
+		assert_true(test_readable(fd, DEADLINE_MS));
 		n = read(fd, request + len, sizeof(request) - 1 - len);
 		assert_true(n > 0);
 		request[len += (size_t)n] = 0;
@@ -202,7 +185,7 @@ static int take(struct world *w, const char *line)
 {
 	int fd;
 
-	assert_true(ready(w->hook, DEADLINE_MS));
+	assert_true(test_readable(w->hook, DEADLINE_MS));
 	fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(fd >= 0);
 	take_from(fd, line);
@@ -228,7 +211,7 @@ static void assert_dropped(int fd)
 {
 	char c;
 
-	assert_true(ready(fd, DEADLINE_MS));
+	assert_true(test_readable(fd, DEADLINE_MS));
 	assert_true(read(fd, &c, 1) <= 0);
 	close(fd);
 }
@@ -241,7 +224,7 @@ static pid_t scontrol_called(struct world *w, const char *args)
 	long pid;
 
 	do {
-		assert_true(ready(w->called, DEADLINE_MS));
+		assert_true(test_readable(w->called, DEADLINE_MS));
 		assert_int_equal(read(w->called, text + len, 1), 1);
 	} while (text[len++] != '|' && len < sizeof(text));
 	text[len - 1] = 0;
@@ -254,7 +237,7 @@ static int exit_status(struct world *w)
 {
 	int status;
 
-	assert_true(ready(w->pidfd, DEADLINE_MS));
+	assert_true(test_readable(w->pidfd, DEADLINE_MS));
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
 	close(w->pidfd);
 	w->pidfd = -1;
@@ -326,7 +309,7 @@ static void test_the_token_is_nowhere_but_in_its_calls(void **state)
 	begin(w);
 	answer(until_parked(w), 401, "{\"error\":\"wrong token\"}");
 	while (count_said(w, "refuses this job's token") == 0)
-		assert_false(ready(w->pidfd, 5));
+		assert_false(test_readable(w->pidfd, 5));
 	send_signal(w, SIGTERM);
 	answer(take(w, TERMINATE), 200, "{}");
 	assert_int_equal(exit_status(w), 143);
@@ -399,7 +382,7 @@ static void test_each_ending_signal_has_the_pod_deleted_first(void **state)
 		send_signal(w, SIGCONT);
 		send_signal(w, SIGTERM);
 		send_signal(w, SIGHUP);
-		assert_false(ready(ending, 0));
+		assert_false(test_readable(ending, 0));
 		answer(ending, 204, "");
 		answer(take(w, TERMINATE), 200, "{\"phase\":\"Gone\"}");
 		assert_int_equal(exit_status(w), 143);
@@ -414,7 +397,7 @@ static void test_a_signal_before_anything_else_starts_nothing(void **state)
 	begin_with(w, NULL, NULL, SIGTERM);
 	answer(take(w, TERMINATE), 200, "{\"phase\":\"Gone\",\"exitCode\":9}");
 	assert_int_equal(exit_status(w), 9);
-	assert_false(ready(w->called, 0));
+	assert_false(test_readable(w->called, 0));
 }
 
 static void test_a_signal_while_started_is_not_answered(void **state)
@@ -442,11 +425,11 @@ static void test_a_signal_while_the_hook_is_away(void **state)
 	send_signal(w, SIGTERM);
 	listen_there(w);
 	/* started may have been under way for the last time */
-	while (ready(w->hook, DEADLINE_MS)) {
+	while (test_readable(w->hook, DEADLINE_MS)) {
 		int fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
 		char line[64] = "";
 
-		assert_true(ready(fd, DEADLINE_MS));
+		assert_true(test_readable(fd, DEADLINE_MS));
 		if (read(fd, line, sizeof(line) - 1) > 0 && strstr(line, "terminate")) {
 			answer(fd, 200, "{}");
 			break;
@@ -497,7 +480,7 @@ static void test_what_is_no_answer_of_the_hook_ends_nothing(void **state)
 	begin(w);
 	answer(until_parked(w), 200, "<html>welcome</html>");
 	while (count_said(w, "makes no sense") == 0)
-		assert_false(ready(w->pidfd, 5));
+		assert_false(test_readable(w->pidfd, 5));
 	send_signal(w, SIGTERM);
 	answer(take(w, TERMINATE), 200, "{\"phase\":\"Gone\"}");
 	assert_int_equal(exit_status(w), 143);
@@ -516,7 +499,7 @@ static void test_shortly_before_the_kill_it_asks_for_a_drain_and_goes_on_waiting
 	answer(take(w, DRAIN), 503, "");
 	answer(take(w, DRAIN), 200, "{}");
 	assert_int_equal(count_said(w, "told to drain the node"), 1);
-	assert_false(ready(w->pidfd, 0));
+	assert_false(test_readable(w->pidfd, 0));
 	answer(ending, 200, "{\"phase\":\"Gone\"}");
 	assert_int_equal(exit_status(w), 143);
 }
@@ -550,7 +533,7 @@ static void test_without_scontrol_it_holds_all_the_same(void **state)
 	answer(take(w, STARTED), 200, "{}");
 	parked = take(w, WAIT);
 	while (count_said(w, "is it in PATH?") == 0)
-		assert_false(ready(w->pidfd, 5));
+		assert_false(test_readable(w->pidfd, 5));
 	answer(parked, 200, "{\"phase\":\"Failed\"}");
 	assert_int_equal(exit_status(w), 1);
 }

@@ -4,14 +4,12 @@
  */
 #include "hook/requests.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/str.h"
-#include "base/test.h"
+#include "hook/test_listen.h"
 
 #define LONG (20 * USEC_SEC)
 #define DEADLINE (10 * USEC_SEC)
@@ -31,16 +29,12 @@ static usec_t now(void)
 
 static struct world *world_new(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
 	struct world *w = NEW(struct world);
+	uint16_t port = 0;
 
 	w->requests = requests_new();
-	w->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(w->listener, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(listen(w->listener, 5), 0);
-	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&a, &len), 0);
-	snprintf(w->url, sizeof(w->url), "http://127.0.0.1:%u/x", ntohs(a.sin_port));
+	w->listener = test_listen(&port);
+	snprintf(w->url, sizeof(w->url), "http://127.0.0.1:%u/x", port);
 	assert_int_equal(pipe(w->other), 0);
 	return w;
 }
@@ -68,7 +62,6 @@ static void done(void *arg, int status, const struct buf *body, const struct err
 
 static struct request *start(struct world *w, usec_t span)
 {
-	/* one for all: its texts are borrowed */
 	struct hook_call call = { .method = "GET", .url = w->url, .token = "t", .deadline = now() + span };
 	struct err err = { 0 };
 	struct request *q = request_start(w->requests, &call, done, w, &err);
@@ -76,13 +69,6 @@ static struct request *start(struct world *w, usec_t span)
 	assert_non_null(q);
 	requests_push(w->requests);
 	return q;
-}
-
-static bool readable(int fd, int wait_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, wait_ms) == 1;
 }
 
 /* The connection on which a request has come. */
@@ -93,14 +79,14 @@ static int take(struct world *w)
 	usec_t end = now() + DEADLINE;
 	int fd;
 
-	while (!readable(w->listener, 1))
+	while (!test_readable(w->listener, 1))
 		assert_true(now() < end);
 	fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(fd >= 0);
 	while (!strstr(request, "\r\n\r\n")) {
 		assert_true(now() < end);
 		requests_push(w->requests);
-		if (readable(fd, 1))
+		if (test_readable(fd, 1))
 			len += (size_t)read(fd, request + len, sizeof(request) - 1 - len);
 	}
 	return fd;
@@ -177,7 +163,7 @@ static void test_a_cancelled_call_is_not_told_of(void **state)
 	request_cancel(q);
 	requests_run(w->requests, w->other[0], USEC_MSEC);
 	assert_int_equal(w->n_done, 0);
-	assert_true(readable(fd, 10000));
+	assert_true(test_readable(fd, 10000));
 	assert_true(read(fd, &byte, 1) <= 0);
 	close(fd);
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "base/test.h"
+#include "hook/test_listen.h"
 
 #define LONG (20 * USEC_SEC)
 #define DEADLINE (10 * USEC_SEC)
@@ -61,15 +61,11 @@ static usec_t now(void)
 
 static struct world *world_new(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
 	struct world *w = NEW(struct world);
+	uint16_t port = 0;
 
-	w->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(w->listener, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(listen(w->listener, 5), 0);
-	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&a, &len), 0);
-	snprintf(w->authority, sizeof(w->authority), "127.0.0.1:%u", ntohs(a.sin_port));
+	w->listener = test_listen(&port);
+	snprintf(w->authority, sizeof(w->authority), "127.0.0.1:%u", port);
 	snprintf(w->url, sizeof(w->url), "http://%s/x?y=z", w->authority);
 	w->call = (struct hook_call) { .method = "GET", .url = w->url };
 	w->spare = SPARE_NONE;
@@ -96,13 +92,6 @@ static void start(struct world *w, usec_t span)
 	wire_step(w->wire);
 }
 
-static bool readable(int fd, int wait_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, wait_ms) == 1;
-}
-
 /* One more request from this connection, up to this end. */
 static void take_from(struct world *w, int fd, const char *end)
 {
@@ -114,7 +103,7 @@ static void take_from(struct world *w, int fd, const char *end)
 		n = 0;
 		assert_true(now() < late);
 		wire_step(w->wire);
-		if (readable(fd, 1))
+		if (test_readable(fd, 1))
 			assert_true((n = read(fd, w->request + len, sizeof(w->request) - 1 - len)) > 0);
 	}
 }
@@ -124,7 +113,7 @@ static int take(struct world *w)
 	usec_t late = now() + DEADLINE;
 	int fd;
 
-	while (!readable(w->listener, 1)) {
+	while (!test_readable(w->listener, 1)) {
 		assert_true(now() < late);
 		wire_step(w->wire);
 	}
@@ -166,7 +155,7 @@ static void assert_closed(int fd)
 {
 	char byte;
 
-	assert_true(readable(fd, 10000));
+	assert_true(test_readable(fd, 10000));
 	assert_true(read(fd, &byte, 1) <= 0);
 	close(fd);
 }
@@ -305,7 +294,7 @@ static void test_bad_answers_are_errors_that_name_the_address(void **state)
 			fail_msg("case %zu: %s", i, err_text(&w->err));
 		assert_null(strstr(err_text(&w->err), "secret"));
 	}
-	assert_false(readable(w->listener, 0)); /* and none of them is asked for again */
+	assert_false(test_readable(w->listener, 0)); /* and none of them is asked for again */
 }
 
 static void test_an_answer_that_is_too_long_is_an_error(void **state)
@@ -529,7 +518,7 @@ static void test_one_that_was_closed_while_it_stayed_is_replaced(void **state)
 
 	(void)state;
 	close(use_once(w, FINE));
-	assert_true(readable(w->spare.fd, 10000)); /* the end has arrived */
+	assert_true(test_readable(w->spare.fd, 10000)); /* the end has arrived */
 	start(w, LONG);
 	fd = take(w);
 	say(fd, FINE);
@@ -546,7 +535,7 @@ static void test_one_that_says_farewell_while_it_stayed_is_replaced(void **state
 	(void)state;
 	fd = use_once(w, FINE);
 	say(fd, "HTTP/1.1 408 Too slow\r\nContent-Length: 0\r\n\r\n");
-	assert_true(readable(w->spare.fd, 10000));
+	assert_true(test_readable(w->spare.fd, 10000));
 	start(w, LONG);
 	assert_closed(fd);
 	fd = take(w);
@@ -576,7 +565,7 @@ static void test_one_that_is_closed_instead_of_an_answer_is_replaced_once(void *
 	close(fd);
 	close(take(w)); /* again nothing: now it counts */
 	assert_int_equal(end(w), -ECONNRESET);
-	assert_false(readable(w->listener, 0));
+	assert_false(test_readable(w->listener, 0));
 }
 
 static void test_one_that_breaks_in_the_middle_is_an_error(void **state)
@@ -591,7 +580,7 @@ static void test_one_that_breaks_in_the_middle_is_an_error(void **state)
 	say(fd, "H");
 	close(fd);
 	assert_int_equal(end(w), -ECONNRESET);
-	assert_false(readable(w->listener, 0));
+	assert_false(test_readable(w->listener, 0));
 }
 
 /* Nobody reads for a while, and what is under way has little room. */
