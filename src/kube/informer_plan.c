@@ -43,9 +43,10 @@ static void do_watch(struct plan *p, struct rng *rng)
 
 static void wait(struct plan *p, const struct plan_news *news, usec_t now, struct rng *rng)
 {
-	usec_t span = backoff_span(rng, p->attempt, PLAN_BACKOFF_BASE, PLAN_BACKOFF_MAX);
+	bool away = news->event == PLAN_LIST_FAILED || news->event == PLAN_WATCH_ENDED;
+	usec_t span = away ? backoff_span(rng, p->away++, PLAN_BACKOFF_BASE, PLAN_AWAY_MAX)
+	                   : backoff_span(rng, p->attempt++, PLAN_BACKOFF_BASE, PLAN_BACKOFF_MAX);
 
-	p->attempt++;
 	p->at = usec_add(now, MAX_OF(span, news->retry_after));
 }
 
@@ -95,6 +96,7 @@ static void watch_ended(struct plan *p, const struct plan_news *news, usec_t now
 	bool early = news->accepted && now - p->at < p->watch_s * USEC_SEC;
 
 	if (healthy) {
+		p->away = 0;
 		p->attempt = 0;
 		p->expired = 0;
 	}

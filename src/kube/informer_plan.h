@@ -10,7 +10,9 @@
  *  - So it is when a watch of a custom kind ends before its time: its definition may have changed, and until the server
  *    ends the watches of the old one they leave out what only the new one knows.
  *  - What is watched from is never newer than the oldest page of the list before it.
- *  - Two requests in a row without a healthy watch between them are further and further apart (no hot loop).
+ *  - Two requests in a row without a healthy watch between them are further and further apart (no hot loop). A server that
+ *    is away, or busy, is asked every few seconds all the same: it may be back, and nobody acts on what we do not hear. Rare
+ *    is only what costs it something and hardly goes better the next time; how long it was away does not count there.
  */
 #pragma once
 
@@ -28,6 +30,7 @@
 #define PLAN_HEALTHY (10 * USEC_SEC)         /* a watch that was accepted and lived this long was a good one */
 #define PLAN_BACKOFF_BASE (250 * USEC_MSEC)
 #define PLAN_BACKOFF_MAX (30 * USEC_SEC)
+#define PLAN_AWAY_MAX (4 * USEC_SEC)         /* the same while nobody answers, or with "not now" only */
 #define PLAN_BAD_MAX 3                /* watches in a row answered with nonsense before a new list */
 #define PLAN_EXPIRED_MAX 2                   /* lists in a row that expired half-way before going on regardless */
 
@@ -70,7 +73,7 @@ struct plan {
 	bool custom;               /* of a kind that a definition may change */
 	usec_t silent;                    /* PLAN_SILENT, unless a test cannot wait that long */
 	usec_t heard;                     /* when the server last sent something of this collection */
-	unsigned attempt, bad, expired;   /* in a row */
+	unsigned away, attempt, bad, expired; /* in a row */
 };
 
 void plan_init(struct plan *p);

@@ -57,6 +57,17 @@ static const struct scenario scenarios[] = {
 	          { LISTED("5"), 0, false, PLAN_DO_WATCH, NOW, "5", NULL },
 	          { NEWS(PLAN_WATCH_ENDED), 30 * S, false, PLAN_DO_WATCH, WAIT(2), "5", NULL },
 	  } },
+	{ "a server that was away and has forgotten what was is asked for all at once",
+	  {
+	          { NEWS(PLAN_START), 0, false, PLAN_DO_LIST, NOW, NULL, NULL },
+	          { LISTED("5"), 0, false, PLAN_DO_WATCH, NOW, "5", NULL },
+	          { NEWS(PLAN_WATCH_ENDED), 0, false, PLAN_DO_WATCH, WAIT(0), "5", NULL },
+	          { NEWS(PLAN_WATCH_ENDED), 0, false, PLAN_DO_WATCH, WAIT(1), "5", NULL },
+	          { NEWS(PLAN_WATCH_ENDED), 0, false, PLAN_DO_WATCH, WAIT(2), "5", NULL },
+	          { NEWS(PLAN_WATCH_ENDED), 0, false, PLAN_DO_WATCH, WAIT(3), "5", NULL },
+	          { NEWS(PLAN_WATCH_EXPIRED), 0, false, PLAN_DO_LIST, WAIT(0), NULL, NULL },
+	          { LISTED("9"), 0, false, PLAN_DO_WATCH, NOW, "9", NULL },
+	  } },
 	{ "what the server asks for with Retry-After is the least",
 	  {
 	          { NEWS(PLAN_START), 0, false, PLAN_DO_LIST, NOW, NULL, NULL },
@@ -69,7 +80,7 @@ static const struct scenario scenarios[] = {
 	          { NEWS(PLAN_START), 0, false, PLAN_DO_LIST, NOW, NULL, NULL },
 	          { PAGE("5", "t1"), 0, false, PLAN_DO_PAGE, NOW, NULL, "t1" },
 	          { NEWS(PLAN_LIST_FAILED), 0, false, PLAN_DO_PAGE, WAIT(0), NULL, "t1" },
-	          { NEWS(PLAN_LIST_REFUSED), 0, false, PLAN_DO_LIST, WAIT(1), NULL, NULL },
+	          { NEWS(PLAN_LIST_REFUSED), 0, false, PLAN_DO_LIST, WAIT(0), NULL, NULL },
 	          { PAGE("7", "t2"), 0, false, PLAN_DO_PAGE, NOW, NULL, "t2" },
 	          { LISTED("7"), 0, false, PLAN_DO_WATCH, NOW, "7", NULL },
 	  } },
@@ -203,19 +214,32 @@ static void test_a_page_too_large_is_asked_for_in_smaller_ones(void **state)
 	plan_done(&p);
 }
 
+/* Who is away is asked every few seconds, however long it has been away: it may be back. */
 static void test_waits_stay_under_their_maximum_however_often_it_fails(void **state)
 {
-	struct rng rng = rng_seeded(7);
-	struct plan p;
+	static const struct {
+		struct plan_news news;
+		usec_t max;
+	} rows[] = {
+		{ NEWS(PLAN_LIST_FAILED), PLAN_AWAY_MAX },     { NEWS(PLAN_WATCH_ENDED), PLAN_AWAY_MAX },
+		{ LIVED(PLAN_WATCH_ENDED), PLAN_AWAY_MAX },    { NEWS(PLAN_LIST_REFUSED), PLAN_BACKOFF_MAX },
+		{ NEWS(PLAN_LIST_EXPIRED), PLAN_BACKOFF_MAX }, { NEWS(PLAN_WATCH_EXPIRED), PLAN_BACKOFF_MAX },
+		{ LIVED(PLAN_WATCH_BAD), PLAN_BACKOFF_MAX },   { LIVED(PLAN_WATCH_TOO_LARGE), PLAN_BACKOFF_MAX },
+	};
 
 	(void)state;
-	plan_init(&p);
-	for (int i = 0; i < 10000; i++) {
-		plan_next(&p, &(struct plan_news) { PLAN_LIST_FAILED }, 0, &rng);
-		assert_true(p.at > 0 && p.at <= PLAN_BACKOFF_MAX);
+	for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+		struct rng rng = rng_seeded(7);
+		struct plan p;
+
+		plan_init(&p);
+		for (int i = 0; i < 1000; i++) {
+			plan_next(&p, &rows[r].news, 0, &rng);
+			assert_true(p.at > 0 && p.at <= rows[r].max);
+		}
+		assert_true(p.at >= rows[r].max / 2);
+		plan_done(&p);
 	}
-	assert_true(p.at >= PLAN_BACKOFF_MAX / 2);
-	plan_done(&p);
 }
 
 static void test_watches_do_not_all_end_together(void **state)
