@@ -5,8 +5,8 @@
 usage: results.py meson STAGE testlog.json       meson test
        results.py junit STAGE results.xml        pytest --junitxml
 
-Prints: STAGE, name, seconds, passed, failed, skipped; separated by tabs. Each case of a cmocka or unittest program
-counts; a program that dies without naming a failed case is one failure. What failed is shown on stderr with its output.
+Prints: STAGE, name, seconds, passed, failed, skipped, and why it failed; separated by tabs. Each case of a cmocka or unittest
+program counts; a program that dies without naming a failed case is one failure. What failed is shown on stderr with its output.
 """
 
 import json
@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 OUTPUT_MAX = 20000
+WHY_MAX = 300
 CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+)$", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\n(OK|FAILED)(?: \(([^)]*)\))?", re.M)
 GOOD = {"OK", "EXPECTEDFAIL"}
@@ -42,6 +43,12 @@ def cases(result, output):
     return passed, failed, skipped
 
 
+def one_line(text):
+    """For a table: the first line that says something."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return "".join(c if c.isprintable() else " " for c in line).strip()[:WHY_MAX]
+
+
 def meson_rows(path):
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -50,7 +57,9 @@ def meson_rows(path):
                 continue
             name = re.split(r"[/:]", test["name"])[-1].strip()
             output = test.get("stdout", "") + "\n" + test.get("stderr", "")
-            yield name, test.get("duration", 0.0), *cases(test["result"], output), test["result"], output
+            bad = [case for word, case in CASE.findall(output) if word == "FAILED"]
+            why = ", ".join(dict.fromkeys(bad)) or one_line("\n".join(reversed(output.splitlines())))
+            yield name, test.get("duration", 0.0), *cases(test["result"], output), test["result"], one_line(why), output
 
 
 def junit_rows(path):
@@ -60,13 +69,14 @@ def junit_rows(path):
         skipped = any(e.tag == "skipped" for e in case)
         said = [e for e in case if bad and e.tag in ("system-out", "system-err")]  # the logs of its world among them
         output = "\n".join([e.text or "" for e in said] + [(e.get("message") or "") + "\n" + (e.text or "") for e in bad])
-        yield name, float(case.get("time", 0)), int(not bad and not skipped), int(bool(bad)), int(skipped), "FAIL", output
+        why = one_line(bad[0].get("message") or bad[0].text or "") if bad else ""
+        yield name, float(case.get("time", 0)), int(not bad and not skipped), int(bool(bad)), int(skipped), "FAIL", why, output
 
 
 def main():
     kind, stage, path = sys.argv[1:]
-    for name, seconds, passed, failed, skipped, result, output in {"meson": meson_rows, "junit": junit_rows}[kind](path):
-        print(stage, name, f"{seconds:.2f}", passed, failed, skipped, sep="\t")
+    for name, seconds, passed, failed, skipped, result, why, output in {"meson": meson_rows, "junit": junit_rows}[kind](path):
+        print(stage, name, f"{seconds:.2f}", passed, failed, skipped, why if failed else "", sep="\t")
         if failed:
             output = output.strip()
             if len(output) > OUTPUT_MAX:

@@ -52,12 +52,15 @@ test_sums_are_those_of_all_stages() {
 
 test_a_stage_that_fails_or_ends_badly_is_counted_and_shown() {
 	prepare
-	printf 'printf "lint\\ta\\t1\\t0\\t1\\t0\\n" >"$out/lint.tsv"; echo "why it failed" >"$out/lint.failed"\n' | plan lint
+	printf 'printf "lint\\ta\\t1\\t0\\t1\\t0\\tin short\\n" >"$out/lint.tsv"; echo "why it failed" >"$out/lint.failed"\n' | plan lint
 	printf 'echo "last words"; exit 3\n' | plan slurm
 	fails 1 "$test" --only unit,lint,slurm >"$tmp/out" 2>&1
 	assert_has "$tmp/out" "why it failed"
 	assert_has "$tmp/out" "slurm: ended with code 3"
 	assert_has "$tmp/out" "last words"
+	sed -n '/^failed:$/,$p' "$tmp/out" >"$tmp/end"
+	printf '%s\n' 'failed:' '  lint: a' '      in short' '  slurm: ended with code 3' '      last words' '' >"$tmp/wanted"
+	head -n 6 "$tmp/end" | cmp - "$tmp/wanted" || fail "$(cat "$tmp/out")"
 	[ "$(tail -n 1 "$tmp/out")" = "1 passed, 2 failed" ] || fail "$(cat "$tmp/out")"
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A test that fails shows the logs of its world: of every directory in `worlds`. And worlds of tests that share one: one
-for a module, a namespace of its own for each test in it."""
+"""A test that fails shows the ends of the logs of its world: of every directory in `worlds`. All of them are kept where SUNK_KEEP says.
+And worlds of tests that share one: one for a module, a namespace of its own for each test in it."""
 
 import os
 import re
@@ -17,6 +17,8 @@ os.environ.setdefault("SUNK_PARTS", "scheduler")  # dev/up in tests starts more 
 LINES = 40  # of each log
 LINE_MAX = 400  # characters
 LOGS = 12  # the ones that were written last
+KEEP = os.environ.get("SUNK_KEEP")
+KEEP_MAX = 8 << 20  # bytes of one log: its end
 BEGUN = pytest.StashKey[float]()
 WORLDS = pytest.StashKey[list]()
 
@@ -27,17 +29,31 @@ def worlds(request):
     return request.node.stash.setdefault(WORLDS, [])
 
 
-def logs_below(directory):
-    """The logs in a world that goes on: files may vanish while one looks."""
+def logs_below(directory, *more):
+    """The logs in a world that goes on, the last one last: files may vanish while one looks. `more` are suffixes."""
     found = {}
     for path in Path(directory).rglob("*"):
         try:
             stat = path.stat()
         except OSError:
             continue
-        if path.is_file() and (path.suffix in (".log", ".out") or path.name == "log") and stat.st_size:
+        if path.is_file() and (path.suffix in (".log", ".out", *more) or path.name == "log") and stat.st_size:
             found[path] = stat.st_mtime
-    return sorted(found.items(), key=lambda item: item[1])[-LOGS:]
+    return sorted(found.items(), key=lambda item: item[1])
+
+
+def keep(test, directory):
+    """The logs of a world in which a test failed: the world is gone when somebody wants to know why."""
+    to = Path(KEEP) / re.sub(r"[^\w.-]+", "_", test)
+    for log, _ in logs_below(directory, ".jsonl"):
+        copy = to / log.relative_to(directory)
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with open(log, "rb") as f:
+                f.seek(max(0, os.fstat(f.fileno()).st_size - KEEP_MAX))
+                copy.write_bytes(f.read(KEEP_MAX))
+        except OSError:
+            continue
 
 
 def pytest_configure(config):
@@ -96,7 +112,9 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         alive = [lite.dir for lite in lite_server.ALIVE]
         for directory in dict.fromkeys([*item.stash.get(WORLDS, []), *alive]):
-            for log, written in logs_below(directory):
+            if KEEP:
+                keep(item.name, directory)
+            for log, written in logs_below(directory)[-LOGS:]:
                 if written >= item.stash.get(BEGUN, 0) - 1:
                     try:
                         text = [line[:LINE_MAX] for line in log.read_text(errors="replace").splitlines()[-LINES:]]
