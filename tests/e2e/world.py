@@ -455,8 +455,10 @@ class Space:
         self.batch = []
         r = world.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}})
         assert r.status == 201, r.text
-        # without it no Pod is taken; a real server's controllers make it a moment later
-        world.until(f"{ns} has a service account", lambda: world.call("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default").status == 200)
+        # without it no Pod is taken; a real server's controllers make it a moment later. After a restart of the server they are
+        # away for longer: client-go asks again after half a minute, and that may be twice
+        path = f"/api/v1/namespaces/{ns}/serviceaccounts/default"
+        world.until(f"{ns} has a service account", lambda: world.call("GET", path).status == 200, 3 * DEADLINE)
 
     def send(self, body):
         return self.world.call("POST", f"/api/v1/namespaces/{self.ns}/pods", body)
