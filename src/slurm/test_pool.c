@@ -352,9 +352,10 @@ static void test_a_worker_that_hangs_is_replaced_and_the_loop_keeps_ticking(void
 
 	(void)state;
 	ask(b, "fine", 0, &fine);
-	WAIT_FOR(b, fine.n);
+	ask(b, "fine", 0, &fine);
+	WAIT_FOR(b, fine.n == 2); /* both workers run */
 	ask_change(b, "hang", 300 * USEC_MSEC, &hung);
-	ask(b, "hang-with-words", 300 * USEC_MSEC, &words);
+	ask(b, "hang-with-words", 3 * USEC_SEC, &words); /* time for its words, on a busy machine */
 	while (!hung.n || !words.n) {
 		loop_run_once(b->loop, 5 * USEC_MSEC);
 		ticks++;
