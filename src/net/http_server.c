@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@
 /* At its own limit libmicrohttpd stops to listen; ours is lower, so that newcomers are told and can drive slow ones
  * out. */
 #define CONNECTIONS_SPARE 16
+#define OTHER_DESCRIPTORS 500 /* of the process, with room */
 #define LAST_ANSWERS_WAIT_MS 2000
 #define BACKLOG 4096
 
@@ -366,6 +368,17 @@ static int listen_on(const struct http_server_options *o, uint16_t *ret_port, st
 	return fd < 0 ? err_errno(err, fd, "cannot listen on %s port %u", o->address, o->port) : fd;
 }
 
+/* A soft limit is often 1024. Without a descriptor for a newcomer, nobody new is heard. */
+static void want_descriptors(rlim_t n)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= n)
+		return;
+	limit.rlim_cur = MIN_OF(n, limit.rlim_max);
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* The descriptor is libmicrohttpd's from here on, also when it fails. */
 static int start_daemon(struct http_server *s, const struct http_server_options *o, int fd, struct err *err)
 {
@@ -415,6 +428,7 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
 	s->all_sent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	assert(s->all_sent >= 0);
 	s->mailbox = mailbox_new(l, queue_max, got_request, s);
+	want_descriptors(s->connections_max + OTHER_DESCRIPTORS);
 	if (!o->cert_pem != !o->key_pem) {
 		err_set(err, -EINVAL, "TLS needs a certificate and its key; only one is given");
 		return NULL;

@@ -609,6 +609,23 @@ static void test_connections_have_a_limit(void **state)
 	}
 }
 
+static void test_as_many_descriptors_as_connections_are_asked_for(void **state)
+{
+	struct rlimit before, low, now;
+	struct fixture *f;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &before);
+	low = before;
+	low.rlim_cur = 100;
+	setrlimit(RLIMIT_NOFILE, &low);
+	f = fixture_new(&(struct http_server_options) { .connections_max = 300 });
+	getrlimit(RLIMIT_NOFILE, &now);
+	assert_true(now.rlim_cur > 300 || now.rlim_cur == now.rlim_max);
+	fixture_free(f);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
 /* TLS and addresses */
 
 static void test_tls_serves_and_parks_too(void **state)
@@ -704,5 +721,5 @@ TEST_MAIN(TEST(a_request_arrives_with_all_its_parts), TEST(an_error_is_json_what
           TEST(a_full_queue_refuses), TEST(thousands_are_parked_and_all_released),
           TEST(a_silent_client_is_closed_but_a_parked_one_waits),
           TEST(a_client_that_trickles_makes_place_for_newcomers), TEST(connections_have_a_limit),
-          TEST(tls_serves_and_parks_too), TEST(a_server_that_cannot_start_says_why),
-          TEST(both_families_are_served_and_v4_is_shown_as_v4))
+          TEST(as_many_descriptors_as_connections_are_asked_for), TEST(tls_serves_and_parks_too),
+          TEST(a_server_that_cannot_start_says_why), TEST(both_families_are_served_and_v4_is_shown_as_v4))
