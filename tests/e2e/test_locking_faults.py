@@ -305,14 +305,15 @@ def test_an_annotation_that_is_edited_by_hand_is_put_back(world, locks, value):
 
 
 def kill_script(world, job_id):
-    """kill -9 of the placeholder itself, as Slurm does at KillWait."""
-    mine = [
-        int(p.parent.name)
-        for p in pathlib.Path("/proc").glob("[0-9]*/cmdline")
-        if b"sunk-hook\0placeholder" in read(p) and f"SLURM_JOB_ID={job_id}\0".encode() in read(p.parent / "environ") and str(world.dir).encode() in read(p.parent / "environ")
-    ]
-    assert len(mine) == 1, mine
-    os.kill(mine[0], signal.SIGKILL)
+    """kill -9 of the placeholder itself, as Slurm does at KillWait. A child of it, which is about to become scontrol, may look the same."""
+    signs = f"SLURM_JOB_ID={job_id}\0".encode(), str(world.dir).encode()
+    mine = {}
+    for p in pathlib.Path("/proc").glob("[0-9]*"):
+        environ, stat = read(p / "environ"), read(p / "stat")
+        if stat and b"sunk-hook\0placeholder" in read(p / "cmdline") and all(sign in environ for sign in signs):
+            mine[int(p.name)] = int(stat.rpartition(b")")[2].split()[1])
+    [pid] = [pid for pid, parent in mine.items() if parent not in mine]
+    os.kill(pid, signal.SIGKILL)
 
 
 def read(path):
