@@ -12,6 +12,7 @@ from load import FOREIGN, OPTIONS, SEED, grows, settle
 from test_scheduler_crash import slurmd_of
 
 BATCH_START_TIMEOUT_S = 3
+MESSAGE_TIMEOUT_S = 10  # of load.OPTIONS
 AGAIN_S = 180  # what slurmctld could not tell a slurmd it tries again, a minute later and once more
 WORLD = {"options": (*OPTIONS, "--conf", f"BatchStartTimeout={BATCH_START_TIMEOUT_S}"), "nodes": 4}
 pytestmark = pytest.mark.real_only
@@ -52,9 +53,11 @@ def test_slurmds_killed(world, load):
         world.until("all have a slurmd", lambda: all(slurmd_of(world, n) for n in ("n1", "n2", "n3")))
     grows(load, deadline=AGAIN_S)
     load.stop()
-    # A job that it was about to start is nowhere now; Slurm notices when a node registers, which it does again some minutes later, or now.
-    time.sleep(BATCH_START_TIMEOUT_S + 1)
-    world.scontrol("reconfigure")
+    # A job that it was about to start is nowhere now; Slurm notices when a node registers, which it does again some minutes later, or
+    # now. But not while the job may still be on its way; and a slurmctld that reads its state again takes all jobs for young.
+    time.sleep(BATCH_START_TIMEOUT_S + MESSAGE_TIMEOUT_S + 1)
+    for name in ("n1", "n2", "n3"):
+        os.kill(slurmd_of(world, name)[0], signal.SIGHUP)
     load.excuse("NodeFailed", "JobLost")
     settle(world, load)
 

@@ -219,6 +219,7 @@ def test_a_drain_of_a_persons_outlives_an_update_and_is_told_when_it_goes_with_i
 def test_a_node_that_is_down_is_given_up_and_no_lock_keeps_it(world, space):
     """Nobody drains it, and its slurmd does not answer; Slurm has given its job up with it."""
     job = Job(space, "n4").past_its_prolog()
+    world.launches_are_over()
     slurmd = int((world.dir / "slurm/run/slurmd.n4.pid").read_text())
     world.halt(slurmd)
     try:

@@ -468,15 +468,20 @@ def test_a_scrape_asks_slurm_nothing(world):
         before, after = asked(), asked()
         return {k for k, n in after.items() if n != before.get(k)} == {"REQUEST_STATS_INFO"}  # sdiag's own
 
-    wait_for(lambda: world.metrics()["slurm_nodes_total"].get(()) == 4 and world.metrics()["slurm_scheduler_threads"])
-    wait_for(quiet)
-    before = asked()
-    for _ in range(50):
-        assert world.metrics()["slurm_nodes_total"][()] == 4
-    after = asked()
-    assert {k: n - before.get(k, 0) for k, n in after.items() if n != before.get(k)} == {"REQUEST_STATS_INFO": 1}
-    world.stop()
-    world.start()
+    def has_read():
+        return {verb for (verb, outcome), n in world.metrics()["sunk_slurm_requests_total"].items() if outcome == "ok" and n}
+
+    try:
+        wait_for(lambda: {"load_jobs", "load_nodes", "load_partitions", "load_stats"} <= has_read())
+        wait_for(quiet)
+        before = asked()
+        for _ in range(50):
+            assert world.metrics()["slurm_nodes_total"][()] == 4
+        after = asked()
+        assert {k: n - before.get(k, 0) for k, n in after.items() if n != before.get(k)} == {"REQUEST_STATS_INFO": 1}
+    finally:
+        world.stop()
+        world.start()
 
 
 def test_a_controller_that_goes_and_comes_back_loses_no_drain(world):
