@@ -352,10 +352,12 @@ static void pod_written(void *arg, const struct kube_result *r)
 		e->kube_tries++;
 		break;
 	case KUBE_REFUSED:
-	case KUBE_FORBIDDEN:
 		log_error("Pod %s/%s: %s", s->o.ns, e->name, r->message);
 		wait = SYNC_REFUSED;
 		break;
+	case KUBE_FORBIDDEN: /* to everybody, for a moment, by an API server that has just started and not read its roles yet */
+		log_error("Pod %s/%s: %s", s->o.ns, e->name, r->message);
+		/* fall through */
 	case KUBE_BUDGET:
 	case KUBE_RETRY:
 		wait = backoff_span(&s->rng, e->kube_tries++, RETRY_BASE, RETRY_MAX);

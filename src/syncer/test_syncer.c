@@ -314,6 +314,28 @@ static void test_conflicts_are_tried_again_until_they_end(void **state)
 	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_TRUE);
 }
 
+/* As all is by an API server that has just started: it has not read its roles yet. */
+static void test_what_is_forbidden_for_a_moment_is_written_soon(void **state)
+{
+	unsigned before = w.n_kube;
+
+	(void)state;
+	w.kube_forbids = true;
+	node->state = NODE_ALLOCATED;
+	for (int i = 0; i < 1000 && w.n_kube == before; i++)
+		world_run(&w, 100 * USEC_MSEC);
+	assert_true(w.n_kube > before);
+	world_run(&w, USEC_SEC);
+	w.kube_forbids = false;
+	world_run(&w, 2 * USEC_SEC);
+	assert_int_equal(pod_says(CONDITION_RUNNING)->status, COND_TRUE);
+	before = w.n_kube;
+	w.kube_forbids = true;
+	node->state = NODE_IDLE;
+	world_run(&w, 10 * USEC_MINUTE);
+	assert_true(w.n_kube > before && w.n_kube < before + 60);
+}
+
 /* ---- words on the node ---- */
 
 static void test_the_node_tells_of_its_pod(void **state)
@@ -813,11 +835,11 @@ TEST_MAIN(T(a_cordon_drains_and_its_end_undrains), T(a_cordon_arrives_at_once),
           T(a_new_pod_gets_everything_in_one_write), T(many_new_pods_do_not_crowd_out_what_is_urgent),
           T(each_change_is_written_once), T(the_silence_after_an_undrain_is_not_told),
           T(a_pod_without_a_slurm_node_says_so), T(conflicts_are_tried_again_until_they_end),
-          T(the_node_tells_of_its_pod), T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words),
-          T(features_come_and_go_with_the_pod), T(a_prolog_waits_until_its_node_is_locked),
-          T(another_pod_of_the_name_counts_from_another_number), T(a_prolog_goes_on_by_the_lock_of_its_own_pod_only),
-          T(a_prolog_whose_pod_is_not_seen_in_time_is_told_so), T(nobody_writes_the_pod_while_it_is_being_locked),
-          T(a_prolog_that_says_how_long_it_waits_is_answered_before),
+          T(what_is_forbidden_for_a_moment_is_written_soon), T(the_node_tells_of_its_pod),
+          T(a_person_who_writes_extra_at_the_same_moment_keeps_their_words), T(features_come_and_go_with_the_pod),
+          T(a_prolog_waits_until_its_node_is_locked), T(another_pod_of_the_name_counts_from_another_number),
+          T(a_prolog_goes_on_by_the_lock_of_its_own_pod_only), T(a_prolog_whose_pod_is_not_seen_in_time_is_told_so),
+          T(nobody_writes_the_pod_while_it_is_being_locked), T(a_prolog_that_says_how_long_it_waits_is_answered_before),
           T(an_epilog_of_a_placeholder_is_held_until_its_pod_has_left),
           T(a_node_is_unlocked_soon_after_its_epilog_told), T(a_lock_of_before_is_not_taken_for_the_new_one),
           T(a_prolog_that_asks_while_the_request_is_withdrawn_gets_a_lock_of_its_own),

@@ -162,6 +162,8 @@ static int change_pod(struct world *w, const struct kube_change *c, char version
 
 	if (!p)
 		return KUBE_NOT_FOUND;
+	if (w->kube_forbids)
+		return KUBE_FORBIDDEN;
 	snprintf(now, sizeof(now), "%u", p->version);
 	if (w->kube_conflicts || (c->ref.resource_version && !str_eq(c->ref.resource_version, now)))
 		return KUBE_CONFLICT;

@@ -55,7 +55,7 @@ struct world {
 	unsigned kube_now, kube_most, words_now, words_most; /* under way at once */
 	unsigned n_kube, n_slurm, n_reads; /* effects that arrived, and lists of nodes */
 	unsigned n_deleted; /* Slurm nodes */
-	bool slurm_away, kube_conflicts;
+	bool slurm_away, kube_conflicts, kube_forbids;
 	/* the one Pod that is asked for by itself */
 	struct {
 		bool there, over, away; /* away: the API does not answer */
