@@ -21,6 +21,9 @@
 #include "scheduler/routes.h"
 #include "scheduler/scheduler.h"
 
+/* Jobs start once a second or so; nobody notices when a Pod of a crowd is submitted a moment later. What is urgent (hook calls,
+ * bindings, Slurm's answers) is not told by Kubernetes. */
+#define PATIENCE (100 * USEC_MSEC)
 #define NAME_MAX_LEN 253 /* of a scheduler: what a Pod may ask for */
 #define PEM_MAX ((size_t)512 << 10)
 
@@ -389,6 +392,7 @@ struct part *scheduler_part_new(void)
 		.part = { .name = "scheduler",
 		          .arg = s,
 		          .bell = true,
+		          .patience = PATIENCE,
 		          .prepare = prepare,
 		          .start = start,
 		          .step = step,

@@ -132,6 +132,15 @@ static bool wants_bell(const struct daemon_program *p)
 	return false;
 }
 
+static usec_t patience(const struct daemon_program *p)
+{
+	usec_t least = USEC_NEVER;
+
+	for (size_t i = 0; i < p->n_parts; i++)
+		least = MIN_OF(least, p->parts[i]->patience);
+	return least;
+}
+
 static bool has_bell(const struct daemon *d)
 {
 	return wants_bell(d->program) && !str_eq(d->s.doorbell_address, "none");
@@ -553,6 +562,7 @@ static int run(struct daemon *d)
 	log_info("sunk %s starts", SUNK_VERSION);
 	d->clock = clock_real();
 	d->loop = loop_new();
+	loop_set_patience(d->loop, patience(d->program));
 	d->metrics = metrics_new();
 	d->listening = BUF(LISTEN_FILE_MAX);
 	d->look = loop_add_timer(d->loop, look, d);

@@ -28,6 +28,7 @@ struct part {
 	                         * the program has too gets the part's name before it: --syncer-hook-listen */
 	size_t n_rows;
 	bool bell; /* it submits jobs, and wants Slurm's doorbell */
+	usec_t patience; /* for what Kubernetes tells, under load (net/loop.h); of several parts the shortest counts */
 
 	/* The settings are in: completes and checks them. Nothing runs yet, and Kubernetes' configuration has been read. May be
 	 * NULL. */

@@ -15,8 +15,7 @@
 
 #define CONNECT_TIMEOUT (5 * USEC_SEC)
 
-/* To a server without HTTP/2; with it one is enough. */
-static const long connections[KUBE_LANES] = { [KUBE_COMMON] = 8, [KUBE_URGENT] = 4, [KUBE_LAZY] = 2 };
+static const size_t lines[KUBE_LANES] = { [KUBE_COMMON] = 8, [KUBE_URGENT] = 4, [KUBE_LAZY] = 2 };
 
 enum call_state { CALL_READY, CALL_CRED, CALL_SENT, CALL_ENDING };
 
@@ -449,9 +448,12 @@ struct kube_client *kube_client_new(struct loop *l, const struct clock *clock, s
 	c->rng = rng_from_kernel();
 	for (size_t i = 0; i < KUBE_LANES; i++) {
 		c->lanes[i] = http_client_new(l, "sunk/" SUNK_VERSION);
-		http_client_connections(c->lanes[i], connections[i]);
+		if (i != KUBE_URGENT)
+			http_client_patient(c->lanes[i]);
+		http_client_lines(c->lanes[i], lines[i]);
 	}
 	c->watches = http_client_new(l, "sunk/" SUNK_VERSION);
+	http_client_patient(c->watches);
 	link_init(&c->calls);
 	c->gate_timer = loop_add_timer(l, check_gates, c);
 	c->gate_at = USEC_NEVER;

@@ -12,7 +12,6 @@
 
 #define CONNECT_TIMEOUT_DEFAULT (5 * USEC_SEC)
 #define TIMEOUT_DEFAULT (30 * USEC_SEC)
-#define ANSWER_HEADERS_MAX ((size_t)64 * 1024)
 #define ERROR_BODY_MAX ((size_t)1024 * 1024) /* of a streamed call that was refused */
 #define PADDING_MAX 4
 #define NAME_URL_MAX 200 /* bytes of the URL in an error: the cause must still fit behind */
@@ -21,11 +20,12 @@
 #define NO_CERTIFICATES "/dev/null" /* as a directory: one in which nothing can be found */
 
 /* An option that does not fit this libcurl is a bug of ours, and out of memory ends us anyway. */
-#define SET(call, option, value)                                                                                       \
+#define SET_EASY(easy, option, value)                                                                                  \
 	do {                                                                                                           \
-		CURLcode r_ = curl_easy_setopt((call)->easy, CURLOPT_##option, (value));                               \
+		CURLcode r_ = curl_easy_setopt((easy), CURLOPT_##option, (value));                                     \
 		assert(r_ == CURLE_OK);                                                                                \
 	} while (0)
+#define SET(call, option, value) SET_EASY((call)->easy, option, value)
 
 int call_fail(struct http_call *call, int code, const char *fmt, ...)
 {
@@ -42,9 +42,10 @@ int call_fail(struct http_call *call, int code, const char *fmt, ...)
 
 int call_status(const struct http_call *call)
 {
-	long status = 0;
+	long status = call->status;
 
-	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (call->easy)
+		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 	return status >= 200 && status < 1000 ? (int)status : 0;
 }
 
@@ -75,8 +76,13 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 	call->n_header += size * n;
 	if (call->n_header <= ANSWER_HEADERS_MAX)
 		return size * n;
-	call_fail(call, -EMSGSIZE, "headers of the answer larger than %zu KiB", ANSWER_HEADERS_MAX / 1024);
+	call_fail_headers(call);
 	return CURL_WRITEFUNC_ERROR;
+}
+
+int call_fail_headers(struct http_call *call)
+{
+	return call_fail(call, -EMSGSIZE, "headers of the answer larger than %zu KiB", ANSWER_HEADERS_MAX / 1024);
 }
 
 static void fail_too_large(struct http_call *call, size_t max)
@@ -107,20 +113,26 @@ static int stream(struct http_call *call, const char *data, size_t len)
 	return r;
 }
 
-static int collect(struct http_call *call, const char *data, size_t len)
+int call_collect(struct http_call *call, const char *data, size_t len, int64_t expected)
 {
 	size_t max = call->answer.max - PADDING_MAX;
+
+	if (len > max - call->answer.len || expected > (int64_t)max) {
+		fail_too_large(call, max);
+		return -EMSGSIZE;
+	}
+	if (expected > (int64_t)len && call->answer.len == 0)
+		buf_reserve(&call->answer, (size_t)expected + PADDING_MAX);
+	return buf_add(&call->answer, data, len);
+}
+
+static int collect(struct http_call *call, const char *data, size_t len)
+{
 	curl_off_t expected = -1;
 
 	if (call->answer.len == 0)
 		curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &expected);
-	if (len > max - call->answer.len || expected > (curl_off_t)max) {
-		fail_too_large(call, max);
-		return -EMSGSIZE;
-	}
-	if (expected > (curl_off_t)len)
-		buf_reserve(&call->answer, (size_t)expected + PADDING_MAX);
-	return buf_add(&call->answer, data, len);
+	return call_collect(call, data, len, expected);
 }
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
@@ -167,14 +179,22 @@ static char *name_of(const struct http_request *request)
 	return buf_take(&b);
 }
 
-/* A line break in a header would be another header. */
-static int add_header(struct http_call *call, const char *line, const char *what)
+int call_check_header(struct http_call *call, const char *line, const char *what)
 {
-	struct curl_slist *more;
 	size_t len = strlen(line);
 
 	if (len > HEADER_LINE_MAX || str_has_control(line, len))
 		return call_fail(call, -EINVAL, "%s has a control character in it or is too long; not sent", what);
+	return 0;
+}
+
+static int add_header(struct http_call *call, const char *line, const char *what)
+{
+	struct curl_slist *more;
+	int r = call_check_header(call, line, what);
+
+	if (r < 0)
+		return r;
 	more = curl_slist_append(call->headers, line);
 	assert(more);
 	call->headers = more;
@@ -214,16 +234,13 @@ static int set_headers(struct http_call *call, const struct http_request *reques
 
 static void set_method(struct http_call *call, const struct http_request *request)
 {
-	bool get = str_eq(request->method, "GET"), head = str_eq(request->method, "HEAD");
-
-	call->resendable = get || head;
 	if (request->body_len || str_eq(request->method, "POST") || str_eq(request->method, "PUT") ||
 	    str_eq(request->method, "PATCH")) {
 		call->body = mem_dup(request->body, request->body_len);
 		SET(call, POSTFIELDS, call->body);
 		SET(call, POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
 	}
-	if (head)
+	if (str_eq(request->method, "HEAD"))
 		SET(call, NOBODY, 1L);
 	else
 		SET(call, CUSTOMREQUEST, request->method);
@@ -259,8 +276,7 @@ static int set_url_renamed(struct http_call *call, CURLU *u, const char *name)
 	return r;
 }
 
-/* The host of a URL that nobody can read in two ways: a name or an address, perhaps a port, and a path behind it. NULL: look closer. */
-static char *plain_host(const char *url)
+char *plain_host(const char *url)
 {
 	const char *host = str_starts(url, "https://") ? url + 8 : str_starts(url, "http://") ? url + 7 : NULL, *end;
 	size_t len = host ? strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-") : 0;
@@ -327,36 +343,52 @@ static struct curl_blob blob(const char *pem)
 	return (struct curl_blob) { .data = (void *)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY };
 }
 
-static void set_tls(struct http_call *call, const struct http_tls *tls)
+static bool set_tls(CURL *easy, const struct http_tls *tls)
 {
 	struct curl_blob b;
 
 	/* A resumed session would carry over whom it was made as, and skip the certificate's check. */
-	SET(call, SSL_SESSIONID_CACHE, 0L);
-	SET(call, SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET_EASY(easy, SSL_SESSIONID_CACHE, 0L);
+	SET_EASY(easy, SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (!tls)
-		return;
-	SET(call, SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
-	SET(call, SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
+		return false;
+	SET_EASY(easy, SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
+	SET_EASY(easy, SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
 	if (tls->ca_pem) {
-		call->own_ca = true;
 		b = blob(tls->ca_pem);
-		SET(call, CAINFO_BLOB, &b);
-		SET(call, CAPATH,
-		    NO_CERTIFICATES); /* else the system's directory counts as well, as with NULL since 8.17 */
+		SET_EASY(easy, CAINFO_BLOB, &b);
+		/* else the system's directory counts as well, as with NULL since 8.17 */
+		SET_EASY(easy, CAPATH, NO_CERTIFICATES);
 	}
 	if (tls->cert_pem && tls->key_pem) {
 		b = blob(tls->cert_pem);
-		SET(call, SSLCERT_BLOB, &b);
+		SET_EASY(easy, SSLCERT_BLOB, &b);
 		b = blob(tls->key_pem);
-		SET(call, SSLKEY_BLOB, &b);
+		SET_EASY(easy, SSLKEY_BLOB, &b);
 	}
+	return tls->ca_pem != NULL;
+}
+
+bool easy_set_connection(CURL *easy, const struct http_tls *tls, const char *proxy, usec_t connect_timeout)
+{
+	usec_t connect_ms = connect_timeout / USEC_MSEC;
+
+	SET_EASY(easy, NOSIGNAL, 1L);
+	SET_EASY(easy, QUICK_EXIT, 1L); /* do not wait for a resolver thread when a call ends early */
+	SET_EASY(easy, NETRC, (long)CURL_NETRC_IGNORED);
+	SET_EASY(easy, PROTOCOLS_STR, "http,https");
+	SET_EASY(easy, TCP_KEEPALIVE, 1L);
+	SET_EASY(easy, TCP_KEEPIDLE, KEEPALIVE_S);
+	SET_EASY(easy, TCP_KEEPINTVL, KEEPALIVE_S);
+	SET_EASY(easy, PROXY, str_or(proxy, "")); /* never from the environment */
+	SET_EASY(easy, NOPROXY, "");
+	SET_EASY(easy, SUPPRESS_CONNECT_HEADERS, 1L);
+	SET_EASY(easy, CONNECTTIMEOUT_MS, (long)MAX_OF(1, MIN_OF(connect_ms, INT_MAX)));
+	return set_tls(easy, tls);
 }
 
 static void set_rest(struct http_call *call, const struct http_request *request, const char *user_agent)
 {
-	usec_t connect_ms = call->connect_timeout / USEC_MSEC;
-
 	SET(call, PRIVATE, call);
 	SET(call, USERAGENT, user_agent);
 	SET(call, HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -365,19 +397,8 @@ static void set_rest(struct http_call *call, const struct http_request *request,
 	 * only: a call that streams (a watch) may never end, and those behind it would never begin. */
 	SET(call, PIPEWAIT, str_starts(request->url, "https:") && !call->chunk ? 1L : 0L);
 	SET(call, PATH_AS_IS, 1L);
-	SET(call, NOSIGNAL, 1L);
-	SET(call, QUICK_EXIT, 1L); /* do not wait for a resolver thread when a call ends early */
-	SET(call, NETRC, (long)CURL_NETRC_IGNORED);
 	SET(call, FOLLOWLOCATION, 0L);
-	SET(call, PROTOCOLS_STR, "http,https");
-	SET(call, TCP_KEEPALIVE, 1L);
-	SET(call, TCP_KEEPIDLE, KEEPALIVE_S);
-	SET(call, TCP_KEEPINTVL, KEEPALIVE_S);
-	SET(call, PROXY, str_or(request->proxy, "")); /* never from the environment */
-	SET(call, NOPROXY, "");
 	SET(call, HEADEROPT, (long)CURLHEADER_SEPARATE);
-	SET(call, SUPPRESS_CONNECT_HEADERS, 1L);
-	SET(call, CONNECTTIMEOUT_MS, (long)MAX_OF(1, MIN_OF(connect_ms, INT_MAX)));
 	if (request->compressed)
 		SET(call, ACCEPT_ENCODING, "gzip");
 	SET(call, HTTPHEADER, call->headers);
@@ -390,10 +411,8 @@ static void set_rest(struct http_call *call, const struct http_request *request,
 	SET(call, WRITEDATA, call);
 }
 
-int call_prepare(struct http_call *call, const struct http_request *request, const char *user_agent)
+void call_begin(struct http_call *call, const struct http_request *request)
 {
-	int r;
-
 	assert(request->body_max || call->chunk);
 	assert(request->body_len == 0 || request->body);
 	call->name = name_of(request);
@@ -402,6 +421,13 @@ int call_prepare(struct http_call *call, const struct http_request *request, con
 	call->connect_timeout = request->connect_timeout ? request->connect_timeout : CONNECT_TIMEOUT_DEFAULT;
 	call->body_max = request->body_max;
 	call->answer = BUF((call->chunk ? ERROR_BODY_MAX : request->body_max) + PADDING_MAX);
+	call->resendable = str_eq(request->method, "GET") || str_eq(request->method, "HEAD");
+}
+
+int call_prepare(struct http_call *call, const struct http_request *request, const char *user_agent)
+{
+	int r;
+
 	r = set_headers(call, request);
 	if (r < 0)
 		return r;
@@ -409,7 +435,7 @@ int call_prepare(struct http_call *call, const struct http_request *request, con
 	if (r < 0)
 		return r;
 	set_method(call, request);
-	set_tls(call, request->tls);
+	call->own_ca = easy_set_connection(call->easy, request->tls, request->proxy, call->connect_timeout);
 	set_rest(call, request, user_agent);
 	return 0;
 }
@@ -423,4 +449,8 @@ void call_done(struct http_call *call)
 	free(call->body);
 	free(call->name);
 	free(call->host);
+	if (call->out.data)
+		explicit_bzero(call->out.data, call->out.len);
+	buf_done(&call->out);
+	free(call->content_type);
 }

@@ -61,9 +61,12 @@ typedef int (*http_chunk)(void *arg, const char *data, size_t len, struct err *e
 
 struct http_client *http_client_new(struct loop *l, const char *user_agent);
 void http_client_free(struct http_client *c); /* calls in flight end without calling back */
-/* To peers that take one request at a time on a connection: at most so many, all of them kept; what is more waits. A handshake
- * costs both sides more than most requests. Before the first call. */
-void http_client_connections(struct http_client *c, long max);
+/* From now on requests with a small answer (neither streamed nor compressed) go over at most so many connections on which we
+ * speak HTTP/1.1 ourselves; all are kept, what is more waits. It costs a fraction of what a transfer of curl's does. Before the
+ * first call. */
+void http_client_lines(struct http_client *c, size_t max);
+/* Nobody waits for its answers: streams and lines are patient (net/loop.h). Before anything else. */
+void http_client_patient(struct http_client *c);
 DEFINE_FREEP(struct http_client, http_client_free)
 
 /* Starts a request; `done` comes later, from the loop, never from within. chunk may be NULL. */

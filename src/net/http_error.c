@@ -34,17 +34,17 @@ static const struct words words[] = {
 	{ CURLE_SSL_CERTPROBLEM, -EKEYREJECTED, "the client certificate or its key cannot be used", true },
 };
 
-static void fail_certificate(struct http_call *call)
+static void fail_certificate(struct http_call *call, const struct curl_failure *f)
 {
 	long why = X509_V_OK;
 
-	curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &why);
+	curl_easy_getinfo(f->easy, CURLINFO_SSL_VERIFYRESULT, &why);
 	switch (why) {
 	case X509_V_OK: /* the chain is good, so it is the name; the next is where curl leaves it then */
 	case X509_V_ERR_UNSPECIFIED:
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
-		call_fail(call, -EKEYREJECTED, "the server's certificate is not for '%.100s'", call->host);
+		call_fail(call, -EKEYREJECTED, "the server's certificate is not for '%.100s'", f->host);
 		return;
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -53,7 +53,7 @@ static void fail_certificate(struct http_call *call)
 	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
 	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
 		call_fail(call, -EKEYREJECTED, "the server's certificate is not signed by %s",
-		          call->own_ca ? "the given CA" : "a CA that this machine trusts");
+		          f->own_ca ? "the given CA" : "a CA that this machine trusts");
 		return;
 	case X509_V_ERR_CERT_HAS_EXPIRED:
 		call_fail(call, -EKEYREJECTED, "the server's certificate has expired");
@@ -75,12 +75,12 @@ static bool is_about_client_certificate(CURLcode result, const char *says)
 	       strstr(says, " alert ") && (strstr(says, "certificate") || strstr(says, "unknown ca"));
 }
 
-static void fail_connect(struct http_call *call)
+static void fail_connect(struct http_call *call, CURL *easy)
 {
 	const char *name;
 	long number = 0;
 
-	curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &number);
+	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
 	name = number > 0 ? strerrordesc_np((int)number) : NULL;
 	if (number == ECONNREFUSED || !name)
 		call_fail(call, -ECONNREFUSED, "connection refused");
@@ -88,9 +88,10 @@ static void fail_connect(struct http_call *call)
 		call_fail(call, (int)-number, "cannot connect: %s", name);
 }
 
-void call_fail_curl(struct http_call *call, CURLcode result)
+void call_fail_curl(struct http_call *call, const struct curl_failure *f)
 {
-	const char *says = call->curl_says[0] ? call->curl_says : curl_easy_strerror(result);
+	CURLcode result = f->result;
+	const char *says = f->says[0] ? f->says : curl_easy_strerror(result);
 	_cleanup_buf_ struct buf safe = BUF(SAYS_MAX + 16);
 	char span[TIME_TEXT_MAX];
 
@@ -98,12 +99,12 @@ void call_fail_curl(struct http_call *call, CURLcode result)
 	if (result == CURLE_BAD_FUNCTION_ARGUMENT && strstr(says, "private key")) /* what newer libcurls make of it */
 		result = CURLE_SSL_CERTPROBLEM;
 	switch (result) {
-	case CURLE_COULDNT_CONNECT: fail_connect(call); return;
-	case CURLE_PEER_FAILED_VERIFICATION: fail_certificate(call); return;
+	case CURLE_COULDNT_CONNECT: fail_connect(call, f->easy); return;
+	case CURLE_PEER_FAILED_VERIFICATION: fail_certificate(call, f); return;
 	case CURLE_SSL_CACERT_BADFILE:
 		call_fail(call, -EKEYREJECTED, "%s",
-		          call->own_ca ? "the given CA is no usable PEM certificate"
-		                       : "the CAs of this machine cannot be read (is ca-certificates installed?)");
+		          f->own_ca ? "the given CA is no usable PEM certificate"
+		                    : "the CAs of this machine cannot be read (is ca-certificates installed?)");
 		return;
 	case CURLE_COULDNT_RESOLVE_HOST:
 		call_fail(call, -EHOSTUNREACH, "the host's name does not resolve to an address");

@@ -5,6 +5,9 @@
  *
  * A descriptor removed inside a round may still be named by an event of the same batch: it goes to `removed` and is
  * freed when the round ends. Timers need no such care, because each is taken off every list before it fires.
+ *
+ * Patient descriptors are in an epoll of their own, which is a descriptor of the first. When that is ready too soon after they
+ * were last looked at, it is not listened to until the patience is over, or until the loop is awake for another reason.
  */
 #include "net/loop.h"
 
@@ -22,11 +25,13 @@
 
 #define EVENTS_PER_ROUND 64
 #define SIGNALS_PER_ROUND 8
+#define PATIENT_ROUNDS 64    /* of reading what is there, before others have their turn */
 #define STATUS_UNKNOWN (-1) /* neither WIFEXITED nor WIFSIGNALED: someone else reaped the child */
 
 struct loop_fd {
 	struct link link; /* loop.fds or loop.removed */
 	struct loop *loop;
+	int epoll; /* that it is in */
 	int fd;
 	uint32_t events;
 	void (*ready)(void *arg, uint32_t events); /* NULL: removed */
@@ -81,6 +86,13 @@ struct loop {
 	struct on_signal on_signal[_NSIG];
 	struct loop_fd *signal_watch;
 	struct epoll_event events[EVENTS_PER_ROUND];
+	usec_t patience;
+	int patient; /* an epoll; -1: nobody has patience */
+	struct loop_fd *patient_watch;
+	struct loop_timer *patient_timer;
+	bool patient_waits; /* something is there, and is let wait */
+	bool patient_woke;  /* something came in this round */
+	usec_t patient_at;  /* when all of it was last looked at */
 };
 
 struct loop *loop_new(void)
@@ -89,7 +101,7 @@ struct loop *loop_new(void)
 
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	assert(l->epoll >= 0); /* like memory: without descriptors at the start there is nothing to go on with */
-	l->signal_fd = -1;
+	l->signal_fd = l->patient = -1;
 	l->now = clock_mono(clock_real());
 	link_init(&l->fds);
 	link_init(&l->removed);
@@ -125,6 +137,7 @@ void loop_free(struct loop *l)
 	free_fds(&l->fds);
 	free_fds(&l->removed);
 	fd_closep(&l->signal_fd);
+	fd_closep(&l->patient);
 	fd_closep(&l->epoll);
 	free(l->heap);
 	free(l->next.list);
@@ -146,7 +159,7 @@ struct loop_fd *loop_add_fd(struct loop *l, int fd, uint32_t events, void (*read
 	struct epoll_event e = { .events = events, .data.ptr = f };
 	int r;
 
-	*f = (struct loop_fd) { .loop = l, .fd = fd, .events = events, .ready = ready, .arg = arg };
+	*f = (struct loop_fd) { .loop = l, .epoll = l->epoll, .fd = fd, .events = events, .ready = ready, .arg = arg };
 	list_add_tail(&l->fds, &f->link);
 	r = epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
 	assert(r == 0); /* a closed descriptor, a plain file or one added twice */
@@ -162,7 +175,7 @@ void loop_change_fd(struct loop_fd *f, uint32_t events)
 	if (f->events == events)
 		return;
 	f->events = events;
-	r = epoll_ctl(f->loop->epoll, EPOLL_CTL_MOD, f->fd, &e);
+	r = epoll_ctl(f->epoll, EPOLL_CTL_MOD, f->fd, &e);
 	assert(r == 0);
 }
 
@@ -171,7 +184,7 @@ void loop_remove_fd(struct loop_fd *f)
 	if (!f)
 		return;
 	assert(f->ready);
-	epoll_ctl(f->loop->epoll, EPOLL_CTL_DEL, f->fd, NULL); /* fails when already closed: the kernel removed it */
+	epoll_ctl(f->epoll, EPOLL_CTL_DEL, f->fd, NULL); /* fails when already closed: the kernel removed it */
 	f->ready = NULL;
 	link_remove(&f->link);
 	if (f->loop->in_round)
@@ -188,6 +201,82 @@ static void run_fds(struct loop *l, int n)
 		if (f->ready)
 			f->ready(f->arg, l->events[i].events);
 	}
+}
+
+/* Patience */
+
+static void look_at_patient(struct loop *l)
+{
+	int n = 0, round = 0;
+
+	if (l->patient_waits) {
+		l->patient_waits = false;
+		loop_set_timer(l->patient_timer, USEC_NEVER);
+		loop_change_fd(l->patient_watch, EPOLLIN);
+	}
+	/* Until nothing is left: a stream that has more is not let wait. */
+	while (round++ < PATIENT_ROUNDS && (n = epoll_wait(l->patient, l->events, EVENTS_PER_ROUND, 0)) > 0)
+		run_fds(l, n);
+	if (n <= 0)
+		l->patient_at = clock_mono(clock_real());
+}
+
+/* It has only woken the loop: the end of the round sees what is due. */
+static void patience_is_over(void *arg)
+{
+	(void)arg;
+}
+
+static void patient_ready(void *arg, uint32_t events)
+{
+	struct loop *l = arg;
+
+	(void)events;
+	l->patient_waits = l->patient_woke = true; /* until the end of this round, or of the patience */
+}
+
+/* The end of a round in which n descriptors were ready. Where others than patient ones were, the loop is awake anyway. */
+static void end_patience(struct loop *l, int n)
+{
+	usec_t due = usec_add(l->patient_at, l->patience);
+	bool others = n > l->patient_woke;
+
+	l->patient_woke = false;
+	if (!l->patient_waits)
+		return;
+	if (others || due <= l->now) {
+		look_at_patient(l);
+	} else if (l->patient_watch->events) {
+		loop_change_fd(l->patient_watch, 0);
+		loop_set_timer(l->patient_timer, due);
+	}
+}
+
+void loop_set_patience(struct loop *l, usec_t span)
+{
+	assert(l->patient < 0);
+	l->patience = span;
+}
+
+void loop_fd_patient(struct loop_fd *f)
+{
+	struct loop *l = f->loop;
+	struct epoll_event e = { .events = f->events, .data.ptr = f };
+	int r;
+
+	if (!l->patience || f->epoll != l->epoll)
+		return;
+	if (l->patient < 0) {
+		l->patient = epoll_create1(EPOLL_CLOEXEC);
+		assert(l->patient >= 0);
+		l->patient_watch = loop_add_fd(l, l->patient, EPOLLIN, patient_ready, l);
+		l->patient_timer = loop_add_timer(l, patience_is_over, l);
+	}
+	r = epoll_ctl(l->epoll, EPOLL_CTL_DEL, f->fd, NULL);
+	assert(r == 0);
+	f->epoll = l->patient;
+	r = epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->fd, &e);
+	assert(r == 0);
 }
 
 /* Timers: a binary heap by time, then by order of arming */
@@ -429,6 +518,7 @@ void loop_run_once(struct loop *l, usec_t wait_max)
 	run_timers(l);
 	run_fds(l, n);
 	run_deferred(l);
+	end_patience(l, n);
 	l->in_round = false;
 	free_fds(&l->removed);
 }

@@ -25,6 +25,10 @@ usec_t loop_now(const struct loop *l); /* monotonic, as of the start of this rou
 struct loop_fd *loop_add_fd(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, uint32_t events),
                             void *arg);
 void loop_change_fd(struct loop_fd *f, uint32_t events);
+/* What comes here need not be looked at within the loop's patience: under load it is looked at together with others, which is
+ * much cheaper than waking up for each. Who comes after a silence is not let wait, nor is a stream that has more. */
+void loop_fd_patient(struct loop_fd *f);
+void loop_set_patience(struct loop *l, usec_t span); /* 0, as at first: none. Before the first fd is patient */
 void loop_remove_fd(struct loop_fd *f); /* NULL is fine */
 
 /* A timer is made unarmed; it fires once at `at` (monotonic) and can then be set again. USEC_NEVER disarms. */
@@ -41,6 +45,6 @@ int loop_add_signal(struct loop *l, int signal, void (*got)(void *arg, int signa
 /* Calls once when the child ends; status as from waitpid(). The loop reaps it. */
 int loop_add_child(struct loop *l, int pid, void (*ended)(void *arg, int pid, int status), void *arg, struct err *err);
 
-void loop_run(struct loop *l);               /* until loop_stop() */
+void loop_run(struct loop *l); /* until loop_stop() */
 void loop_run_once(struct loop *l, usec_t wait_max); /* one round, waiting at most this span; for tests */
 void loop_stop(struct loop *l);

@@ -44,6 +44,8 @@ struct fixture {
 	char url[100];
 };
 
+static size_t n_lines; /* of each client; 0: curl has all calls */
+
 static void fixture_done(struct fixture *f)
 {
 	http_client_free(f->client);
@@ -57,6 +59,8 @@ static struct fixture with_options(const struct peer_options *o)
 	struct fixture f = { .loop = loop_new() };
 
 	f.client = http_client_new(f.loop, "sunk-test");
+	if (n_lines)
+		http_client_lines(f.client, n_lines);
 	f.peer = peer_start(o);
 	url_of(f.url, "https", peer_port(f.peer), "/x");
 	return f;
@@ -438,6 +442,16 @@ int main(void)
 		TEST(a_cancelled_h2_call_leaves_the_connection_to_the_others),
 		TEST(a_server_that_goes_away_fails_a_post_once),
 	};
+	const struct CMUnitTest over_lines[] = {
+		TEST(a_certificate_is_checked_and_errors_name_the_cause),
+		TEST(another_name_to_verify_changes_nothing_of_the_request),
+		TEST(each_client_certificate_has_its_own_connection),
+		TEST(a_client_certificate_that_is_refused_or_broken_is_named_so),
+		TEST(a_server_without_tls_is_named_so_and_nothing_was_sent),
+	};
+	int r;
 
-	return cmocka_run_group_tests(tests, make_certs, free_certs);
+	r = cmocka_run_group_tests_name("by curl", tests, make_certs, free_certs);
+	n_lines = 16;
+	return r + cmocka_run_group_tests_name("over lines", over_lines, make_certs, free_certs);
 }

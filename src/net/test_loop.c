@@ -452,6 +452,157 @@ static void test_freeing_calls_nobody_and_takes_null(void **state)
 	assert_int_equal(n, 0);
 }
 
+/* ---- patience ---- */
+
+/* Reads what is there. */
+static void drain_ready(void *arg, uint32_t events)
+{
+	struct watched *w = arg;
+	char data[16];
+
+	(void)events;
+	assert_true(read(w->fds[0], data, sizeof(data)) > 0);
+	w->events++;
+}
+
+static void patient_open(struct watched *w, struct loop *l)
+{
+	*w = (struct watched) { 0 };
+	assert_int_equal(pipe(w->fds), 0);
+	w->watch = loop_add_fd(l, w->fds[0], EPOLLIN, drain_ready, w);
+}
+
+static void poke(struct watched *w)
+{
+	assert_int_equal(write(w->fds[1], "x", 1), 1);
+}
+
+static void test_after_a_silence_nobody_waits_and_then_all_wait_together(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched a, b;
+	usec_t began;
+
+	(void)state;
+	loop_set_patience(l, 300 * USEC_MSEC);
+	patient_open(&a, l);
+	patient_open(&b, l);
+	loop_fd_patient(a.watch);
+	loop_fd_patient(b.watch);
+	loop_fd_patient(b.watch); /* is already */
+	poke(&a);
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(a.events, 1);
+	began = clock_mono(clock_real());
+	poke(&a);
+	poke(&b);
+	loop_run_once(l, 0);
+	loop_run_once(l, 0);
+	if (clock_mono(clock_real()) - began < 290 * USEC_MSEC)
+		assert_int_equal(a.events + b.events, 1);
+	run_until(l, &a.events, 2);
+	assert_int_equal(b.events, 1);
+	assert_true(clock_mono(clock_real()) - began >= 290 * USEC_MSEC);
+	watched_close(&a);
+	watched_close(&b);
+}
+
+static void test_who_is_awake_looks_at_all(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched patient, urgent;
+
+	(void)state;
+	loop_set_patience(l, USEC_HOUR);
+	patient_open(&patient, l);
+	patient_open(&urgent, l);
+	loop_fd_patient(patient.watch);
+	poke(&patient);
+	loop_run_once(l, DEADLINE);
+	poke(&patient);
+	loop_run_once(l, 0);
+	assert_int_equal(patient.events, 1);
+	poke(&urgent);
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(urgent.events, 1);
+	assert_int_equal(patient.events, 2);
+	/* and again: its patience is as new */
+	poke(&patient);
+	loop_run_once(l, 0);
+	assert_int_equal(patient.events, 2);
+	poke(&urgent);
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(patient.events, 3);
+	watched_close(&patient);
+	watched_close(&urgent);
+}
+
+static void test_a_stream_that_has_more_is_read_to_its_end(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched w;
+	char data[160] = { 0 };
+
+	(void)state;
+	loop_set_patience(l, USEC_HOUR);
+	patient_open(&w, l);
+	loop_fd_patient(w.watch);
+	assert_int_equal(write(w.fds[1], data, sizeof(data)), sizeof(data));
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(w.events, 10);
+	watched_close(&w);
+}
+
+static void test_without_patience_all_is_urgent(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched w;
+
+	(void)state;
+	patient_open(&w, l);
+	loop_fd_patient(w.watch);
+	for (int i = 1; i <= 3; i++) {
+		poke(&w);
+		loop_run_once(l, DEADLINE);
+		assert_int_equal(w.events, i);
+	}
+	watched_close(&w);
+}
+
+static void test_a_patient_watch_may_be_changed_and_removed_while_it_waits(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched a, b, urgent;
+
+	(void)state;
+	loop_set_patience(l, USEC_HOUR);
+	patient_open(&a, l);
+	patient_open(&b, l);
+	patient_open(&urgent, l);
+	loop_fd_patient(a.watch);
+	loop_fd_patient(b.watch);
+	poke(&a);
+	loop_run_once(l, DEADLINE);
+	poke(&a);
+	poke(&b);
+	loop_run_once(l, 0);
+	loop_remove_fd(a.watch);
+	a.watch = NULL;
+	loop_change_fd(b.watch, 0);
+	poke(&urgent);
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(a.events, 1);
+	assert_int_equal(b.events, 0);
+	loop_change_fd(b.watch, EPOLLIN);
+	loop_run_once(l, 0);
+	poke(&urgent);
+	loop_run_once(l, DEADLINE);
+	assert_int_equal(b.events, 1);
+	watched_close(&a);
+	watched_close(&b);
+	watched_close(&urgent);
+}
+
 TEST_MAIN(TEST(a_ready_descriptor_is_told_until_it_is_changed), TEST(a_callback_may_remove_itself),
           TEST(a_callback_may_remove_another_of_the_same_batch),
           TEST(an_event_of_a_removed_watch_does_not_reach_its_successor),
@@ -460,4 +611,6 @@ TEST_MAIN(TEST(a_ready_descriptor_is_told_until_it_is_changed), TEST(a_callback_
           TEST(a_timer_may_remove_itself_and_another_that_is_due), TEST(what_is_put_off_comes_once_in_the_next_round),
           TEST(signals_come_through_the_loop), TEST(a_child_is_reaped_once_with_its_status),
           TEST(a_child_still_running_does_not_hold_the_loop), TEST(run_ends_at_stop_and_may_run_again),
-          TEST(freeing_calls_nobody_and_takes_null))
+          TEST(freeing_calls_nobody_and_takes_null), TEST(after_a_silence_nobody_waits_and_then_all_wait_together),
+          TEST(who_is_awake_looks_at_all), TEST(a_stream_that_has_more_is_read_to_its_end),
+          TEST(without_patience_all_is_urgent), TEST(a_patient_watch_may_be_changed_and_removed_while_it_waits))

@@ -28,7 +28,7 @@ struct peer {
 	SSL_CTX *tls;
 	int fd, port;
 	pthread_t thread;
-	atomic_int n_conns;
+	atomic_int n_conns, n_ended;
 	struct peer_conn conns[PEER_CONNECTIONS_MAX];
 };
 
@@ -80,6 +80,7 @@ static void *serve_one(void *arg)
 	if (c->ssl)
 		SSL_shutdown(c->ssl);
 	shutdown(c->fd, SHUT_RDWR); /* closed when the peer stops, so that its number stays ours */
+	atomic_fetch_add(&c->peer->n_ended, 1);
 	return NULL;
 }
 
@@ -163,6 +164,11 @@ int peer_port(const struct peer *p)
 int peer_accepted(struct peer *p)
 {
 	return atomic_load(&p->n_conns);
+}
+
+int peer_ended(struct peer *p)
+{
+	return atomic_load(&p->n_ended);
 }
 
 int peer_number(const struct peer_conn *c)

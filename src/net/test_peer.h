@@ -27,6 +27,7 @@ struct peer *peer_start(const struct peer_options *o);
 void peer_stop(struct peer *p);
 int peer_port(const struct peer *p);
 int peer_accepted(struct peer *p); /* connections so far */
+int peer_ended(struct peer *p);    /* those of them that it closed */
 
 /* Return what came, 0 at the end. */
 size_t peer_read(struct peer_conn *c, void *data, size_t size);
