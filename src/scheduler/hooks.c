@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The placeholders' calls. `started` and `terminate` say "look now" about a job; `wait` and `terminate` are parked until the
- * Pod is over or gone, for a minute at most: the placeholder asks again. The token is checked before anything else.
+ * The placeholders' calls. `started` and `terminate` say "look now" about a job. All but `drain` are parked until the Pod is over
+ * or gone, for a minute or as long as the caller says: then the placeholder asks again. `started` is so only for a caller that
+ * says how long; older ones want their answer at once. The token is checked before anything else.
  */
 #include "scheduler/inside.h"
 
@@ -99,6 +100,10 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 			j->p.hook_restarts = ask->run;
 		if (!e->started_at)
 			e->started_at = arrived;
+		if (ask->park) {
+			park(s, e, ask);
+			break;
+		}
 		ask->reply(ask->arg, 200, "{}");
 		entry_dirty(s, e, 0);
 		break;

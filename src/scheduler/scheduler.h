@@ -58,7 +58,7 @@ struct hook_ask {
 	const char *uid; /* the Pod's, as the caller says; NULL = not said */
 	const char *token;
 	const char *node; /* STARTED: Slurm's name of the node that the caller is on; NULL = not said */
-	usec_t park; /* WAIT, TERMINATE: how long the caller has patience; 0 = it did not say */
+	usec_t park; /* STARTED, WAIT, TERMINATE: how long the caller has patience; 0 = it did not say. STARTED: then it has none */
 	void (*reply)(void *arg, int status, const char *json);
 	void *arg;
 };

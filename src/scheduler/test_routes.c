@@ -144,6 +144,8 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 	} calls[] = {
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3", HOOK_STARTED, 1, 3 },
 		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3&node=gpu-012-002", HOOK_STARTED, 1, 3, "gpu-012-002" },
+		{ "POST", "/v1/jobs/1/started?uid=u-1&run=3&node=n1&seconds=300", HOOK_STARTED, 1, 3, "n1",
+		  .park = 300 * USEC_SEC },
 		{ "GET", "/v1/jobs/67108863/wait?uid=u-1&run=0", HOOK_WAIT, 67108863, 0 },
 		{ "GET", "/v1/jobs/2/wait?uid=u-1&run=0&seconds=300", HOOK_WAIT, 2, 0, .park = 300 * USEC_SEC },
 		{ "POST", "/v1/jobs/2147483647/terminate?uid=u-1&run=4294967295", HOOK_TERMINATE, 2147483647,
@@ -170,6 +172,7 @@ static void test_each_call_reaches_the_scheduler_as_what_it_is(void **state)
 	}
 	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"drain\",code=\"200\"} 1\n"));
 	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"wait\",code=\"200\"} 2\n"));
+	assert_true(counted(f, "sunk_scheduler_hook_requests_total{hook=\"started\",code=\"200\"} 3\n"));
 }
 
 static void test_what_the_scheduler_says_is_the_answer(void **state)
