@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -103,17 +102,17 @@ static bool is(struct text t, const char *word)
 	return (size_t)(t.end - t.at) == strlen(word) && memcmp(t.at, word, strlen(word)) == 0;
 }
 
-static int code_of_phase(struct text phase)
+static struct outcome of_phase(struct text phase)
 {
 	static const struct {
 		const char *phase;
 		int code;
-	} phases[] = { { "Succeeded", 0 }, { "Failed", 1 } };
+	} phases[] = { { "Succeeded", 0 }, { "Failed", 1 }, { "Gone", -1 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(phases); i++)
 		if (is(phase, phases[i].phase))
-			return phases[i].code;
-	return -1;
+			return (struct outcome) { .exit_code = phases[i].code, .over = true };
+	return (struct outcome) { .exit_code = -1 };
 }
 
 /* Beyond a byte it is some failure: never 0 by cutting. */
@@ -132,10 +131,11 @@ static int code_of(struct text number, int *ret)
 	return 0;
 }
 
-int outcome_read(const char *text, size_t len, int *ret_exit_code)
+int outcome_read(const char *text, size_t len, struct outcome *ret)
 {
 	struct text t = { text, text + len }, key, value;
-	int by_phase = -1, told = -1;
+	struct outcome o = { .exit_code = -1 };
+	int told = -1;
 	bool string;
 
 	if (!take(&t, '{'))
@@ -147,7 +147,7 @@ int outcome_read(const char *text, size_t len, int *ret_exit_code)
 		if (!take_string(&t, &key) || !take(&t, ':') || !take_value(&t, &value, &string))
 			return -EINVAL;
 		if (is(key, "phase") && string)
-			by_phase = code_of_phase(value);
+			o = of_phase(value);
 		else if (is(key, "exitCode") && !is(value, "null") && (string || code_of(value, &told) < 0))
 			return -EINVAL;
 	} while (take(&t, ','));
@@ -157,6 +157,8 @@ end:
 	skip_blank(&t);
 	if (t.at != t.end)
 		return -EINVAL;
-	*ret_exit_code = told >= 0 ? told : by_phase;
+	if (told >= 0)
+		o.exit_code = told;
+	*ret = o;
 	return 0;
 }

@@ -5,8 +5,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The exit code to end with (0–255): the one told, else what the phase stands for, or -1 when neither says anything. -EINVAL:
- * the text is no such object. */
-int outcome_read(const char *text, size_t len, int *ret_exit_code);
+struct outcome {
+	int exit_code; /* to end with (0–255): the one told, else what the phase stands for, or -1 when neither says anything */
+	bool over; /* the phase is one in which a Pod has ended: the hook does not just say that it heard */
+};
+
+/* -EINVAL: the text is no such object. */
+int outcome_read(const char *text, size_t len, struct outcome *ret);

@@ -25,7 +25,7 @@ static const struct hook_of {
 	const char *method, *name;
 	usec_t limit;
 } hooks[TASKS] = {
-	[TASK_STARTED] = { "POST", "started", SHORT_MAX },
+	[TASK_STARTED] = { "POST", "started", WAIT_S *USEC_SEC + SHORT_MAX },
 	[TASK_WAIT] = { "GET", "wait", WAIT_S *USEC_SEC + SHORT_MAX },
 	[TASK_TERMINATE] = { "POST", "terminate", PARKED_MAX },
 	[TASK_DRAIN] = { "POST", "drain", SHORT_MAX },
@@ -86,10 +86,11 @@ static void call_done(void *arg, int status, const struct buf *body, const struc
 {
 	struct one_call *c = arg;
 	struct placeholder *p = c->owner;
-	struct plan_answer a = { .status = status, .exit_code = -1 };
+	struct outcome o = { .exit_code = -1 };
+	bool readable = status == 200 && outcome_read(buf_text(body), body->len, &o) == 0;
+	struct plan_answer a = { .status = status, .readable = readable, .over = o.over, .exit_code = o.exit_code };
 
 	c->request = NULL;
-	a.readable = status == 200 && outcome_read(buf_text(body), body->len, &a.exit_code) == 0;
 	say_news(p, plan_answered(&p->plan, c->task, &a, now_mono()), status, err);
 }
 
@@ -225,14 +226,12 @@ static void placeholder_done(struct placeholder *p)
 
 static char *make_url(const struct placeholder_env *e, enum plan_task t)
 {
-	_cleanup_free_ char *plain =
-	        str_printf("%s/v1/jobs/%u/%s?uid=%s&run=%u", e->url, e->job_id, hooks[t].name, e->uid, e->restarts);
+	/* so that the scheduler need not ask Slurm for what it knows */
+	_cleanup_free_ char *node = t == TASK_STARTED && e->node ? str_printf("&node=%s", e->node) : NULL;
+	_cleanup_free_ char *seconds = t == TASK_STARTED || t == TASK_WAIT ? str_printf("&seconds=%d", WAIT_S) : NULL;
 
-	if (t == TASK_STARTED && e->node) /* so that the scheduler need not ask Slurm for what it knows */
-		return str_printf("%s&node=%s", plain, e->node);
-	if (t == TASK_WAIT)
-		return str_printf("%s&seconds=%d", plain, WAIT_S);
-	return TAKE_PTR(plain);
+	return str_printf("%s/v1/jobs/%u/%s?uid=%s&run=%u%s%s", e->url, e->job_id, hooks[t].name, e->uid, e->restarts,
+	                  str_or(node, ""), str_or(seconds, ""));
 }
 
 int placeholder_run(void)

@@ -12,7 +12,7 @@
 #define SAY_AGAIN_MIN (10 * USEC_MINUTE)
 #define DRAIN_BEFORE_KILL (3 * USEC_SEC)
 /* The scheduler binds the Pod when it hears `started`, and scontrol would be in the way of that on a busy node; the mark is for a
- * scheduler that did not hear it. */
+ * scheduler that did not hear it. That it did shows only at the end. */
 #define MARK_AFTER USEC_SEC
 
 usec_t plan_drain_after(usec_t kill_wait)
@@ -124,14 +124,15 @@ static void again(struct plan *p, enum plan_task t, usec_t now, usec_t least)
 static enum plan_news succeeded(struct plan *p, enum plan_task t, const struct plan_answer *a, usec_t now)
 {
 	struct plan_try *y = &p->tries[t];
-	bool parks = t == TASK_WAIT || t == TASK_TERMINATE;
+	bool parks = t == TASK_STARTED || t == TASK_WAIT || t == TASK_TERMINATE;
+	bool ends = a->status == 200 && parks && (t != TASK_STARTED || a->over);
 
 	if (a->status == 200 && parks && !a->readable) {
 		again(p, t, now, SLOW);
 		return tell(p, t, NEWS_ODD, now);
 	}
 	y->failures = 0;
-	if (a->status == 200 && parks)
+	if (ends)
 		over(p, a->exit_code >= 0 ? a->exit_code : PLAN_STATUS_TERM);
 	else if (a->status == 200 || t == TASK_STARTED)
 		y->done = true;

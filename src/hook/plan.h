@@ -3,8 +3,11 @@
  * What a placeholder does next. Pure: values in, values out; time and answers come from placeholder.c, which does what is
  * wanted here and reports what came of it.
  *
- *   started, then mark ──► wait ──► over        a Pod ends by itself
+ *   started ──► over                            a Pod ends by itself: the call lasts until then
+ *   started ──► wait ──► over                   the Pod runs for longer than a call, or the scheduler is an older one
  *   any moment, on a signal ──► terminate ──► over, with drain shortly before Slurm's KILL
+ *
+ * The job is marked meanwhile. `started` that broke is said again, for the next scheduler may not have heard it.
  *
  * What must hold: it is over only when the hook said that the Pod is over, or that there is none (404 for long). Whatever
  * else is answered, or not answered, only leads to another try: Slurm must not give the node to others while a Pod may run.
@@ -39,6 +42,7 @@ enum plan_news {
 struct plan_answer {
 	int status;    /* HTTP's; PLAN_NO_ANSWER: none. scontrol: 200, or PLAN_NO_ANSWER when it failed */
 	bool readable; /* 200: what came is what the hook says (an object) */
+	bool over; /* and it tells a Pod's end: an older scheduler only says that it heard `started` */
 	int exit_code; /* the Pod's; -1: not told */
 };
 

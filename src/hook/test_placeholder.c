@@ -24,7 +24,7 @@
 #define TOKEN "s3cret-0123456789abcdef"
 #define POD "team/web-0/0f4b-uid"
 #define DEADLINE_MS 30000
-#define STARTED "POST /v1/jobs/77/started?uid=0f4b-uid&run=0 HTTP/1.1"
+#define STARTED "POST /v1/jobs/77/started?uid=0f4b-uid&run=0&seconds=300 HTTP/1.1"
 #define WAIT "GET /v1/jobs/77/wait?uid=0f4b-uid&run=0&seconds=300 HTTP/1.1"
 #define TERMINATE "POST /v1/jobs/77/terminate?uid=0f4b-uid&run=0 HTTP/1.1"
 #define DRAIN "POST /v1/jobs/77/drain?uid=0f4b-uid&run=0 HTTP/1.1"
@@ -262,24 +262,59 @@ static void send_signal(const struct world *w, int number)
 	assert_int_equal(kill(w->pid, number), 0);
 }
 
-/* Up to the point where it waits for the Pod. */
-static int until_parked(struct world *w)
+/* Up to the point where it has marked the job and waits for the Pod. */
+static int until_marked(struct world *w)
 {
-	answer(take(w, STARTED), 200, "{}");
+	int fd = take(w, STARTED);
+
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
+	return fd;
+}
+
+/* Up to the point where it waits for the Pod with its second call. */
+static int until_waiting(struct world *w)
+{
+	answer(take(w, STARTED), 204, "");
 	return take(w, WAIT);
 }
 
-static void test_it_starts_waits_and_ends_as_its_pod_does(void **state)
+static void test_one_call_lasts_until_its_pod_ends_and_it_ends_so(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
 
 	(void)state;
 	begin(w);
-	answer(until_parked(w), 204, "");
+	answer(until_marked(w), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
+	assert_int_equal(exit_status(w), 42);
+	assert_int_equal(count_said(w, "\n"), 0);
+	assert_false(test_readable(w->hook, 0));
+}
+
+static void test_a_pod_that_runs_for_longer_is_waited_for(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+
+	(void)state;
+	begin(w);
+	answer(until_waiting(w), 204, "");
 	answer(take(w, WAIT), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
 	assert_int_equal(exit_status(w), 42);
 	assert_int_equal(count_said(w, "\n"), 0);
+}
+
+/* It answers `started` at once, and the mark need not wait. */
+static void test_an_older_scheduler_is_asked_for_the_end(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+	int parked;
+
+	(void)state;
+	begin(w);
+	answer(take(w, STARTED), 200, "{}");
+	parked = take(w, WAIT);
+	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
+	answer(parked, 200, "{\"phase\":\"Succeeded\"}");
+	assert_int_equal(exit_status(w), 0);
 }
 
 static void test_it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another(void **state)
@@ -307,7 +342,7 @@ static void test_the_token_is_nowhere_but_in_its_calls(void **state)
 
 	(void)state;
 	begin(w);
-	answer(until_parked(w), 401, "{\"error\":\"wrong token\"}");
+	answer(until_marked(w), 401, "{\"error\":\"wrong token\"}");
 	while (count_said(w, "refuses this job's token") == 0)
 		assert_false(test_readable(w->pidfd, 5));
 	send_signal(w, SIGTERM);
@@ -323,11 +358,13 @@ static void test_the_token_is_nowhere_but_in_its_calls(void **state)
 static void test_a_requeued_job_marks_its_run(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
+	int parked;
 
 	(void)state;
 	begin_with(w, "SLURM_RESTART_COUNT", "3", 0);
-	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=3 HTTP/1.1"), 200, "{}");
+	parked = take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=3&seconds=300 HTTP/1.1");
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started 3");
+	answer(parked, 204, "");
 	answer(take(w, "GET /v1/jobs/77/wait?uid=0f4b-uid&run=3&seconds=300 HTTP/1.1"), 200,
 	       "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
@@ -339,9 +376,8 @@ static void test_started_says_on_which_node_if_slurmd_does(void **state)
 
 	(void)state;
 	begin_with(w, "SLURMD_NODENAME", "gpu-012-002", 0);
-	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=0&node=gpu-012-002 HTTP/1.1"), 200, "{}");
-	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
-	answer(take(w, WAIT), 200, "{\"phase\":\"Succeeded\"}");
+	answer(take(w, "POST /v1/jobs/77/started?uid=0f4b-uid&run=0&node=gpu-012-002&seconds=300 HTTP/1.1"), 200,
+	       "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -351,7 +387,7 @@ static void test_a_name_that_is_no_nodes_does_not_get_into_the_call(void **state
 
 	(void)state;
 	begin_with(w, "SLURMD_NODENAME", "a&uid=other HTTP/1.1", 0);
-	answer(until_parked(w), 200, "{\"phase\":\"Succeeded\"}");
+	answer(take(w, STARTED), 200, "{\"phase\":\"Succeeded\"}");
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -361,7 +397,7 @@ static void test_no_count_of_restarts_is_the_first_run(void **state)
 
 	(void)state;
 	begin_with(w, "SLURM_RESTART_COUNT", "0", 0);
-	answer(until_parked(w), 200, "{\"phase\":\"Succeeded\",\"exitCode\":0}");
+	answer(take(w, STARTED), 200, "{\"phase\":\"Succeeded\",\"exitCode\":0}");
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -375,7 +411,7 @@ static void test_each_ending_signal_has_the_pod_deleted_first(void **state)
 		int parked, ending;
 
 		begin(w);
-		parked = until_parked(w);
+		parked = i ? take(w, STARTED) : until_waiting(w);
 		send_signal(w, signals[i]);
 		assert_dropped(parked);
 		ending = take(w, TERMINATE);
@@ -400,7 +436,7 @@ static void test_a_signal_before_anything_else_starts_nothing(void **state)
 	assert_false(test_readable(w->called, 0));
 }
 
-static void test_a_signal_while_started_is_not_answered(void **state)
+static void test_a_signal_before_the_mark(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
 	int fd;
@@ -448,7 +484,7 @@ static void test_a_hook_that_is_away_is_tried_until_it_answers(void **state)
 	close(take(w, STARTED));
 	answer(take(w, STARTED), 503, "{\"error\":\"not the leader\"}");
 	answer(take(w, STARTED), 500, "");
-	answer(take(w, STARTED), 200, "{}");
+	answer(take(w, STARTED), 204, "");
 	close(take(w, WAIT));
 	answer(take(w, WAIT), 404, "{\"error\":\"no such job\"}");
 	answer(take(w, WAIT), 503, "");
@@ -464,7 +500,13 @@ static void test_a_scheduler_that_restarts_is_found_again(void **state)
 
 	(void)state;
 	begin(w);
-	parked = until_parked(w);
+	parked = take(w, STARTED);
+	close(w->hook);
+	close(parked);
+	listen_there(w);
+	parked = take(w, STARTED); /* this one may not know */
+	answer(parked, 204, "");
+	parked = take(w, WAIT);
 	close(w->hook);
 	close(parked);
 	listen_there(w);
@@ -478,7 +520,7 @@ static void test_what_is_no_answer_of_the_hook_ends_nothing(void **state)
 
 	(void)state;
 	begin(w);
-	answer(until_parked(w), 200, "<html>welcome</html>");
+	answer(take(w, STARTED), 200, "<html>welcome</html>");
 	while (count_said(w, "makes no sense") == 0)
 		assert_false(test_readable(w->pidfd, 5));
 	send_signal(w, SIGTERM);
@@ -493,7 +535,7 @@ static void test_shortly_before_the_kill_it_asks_for_a_drain_and_goes_on_waiting
 
 	(void)state;
 	begin_with(w, "SUNK_KILL_WAIT", "1", 0);
-	close(until_parked(w)); /* whether it is given up or broken makes no difference */
+	close(take(w, STARTED)); /* whether it is given up or broken makes no difference */
 	send_signal(w, SIGTERM);
 	ending = take(w, TERMINATE);
 	answer(take(w, DRAIN), 503, "");
@@ -512,8 +554,7 @@ static void test_a_controller_that_is_away_is_asked_until_the_mark_is_there(void
 	(void)state;
 	put(w, "fail", "", 0600);
 	begin(w);
-	answer(take(w, STARTED), 200, "{}");
-	parked = take(w, WAIT);
+	parked = take(w, STARTED);
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
 	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
 	drop(w, "fail");
@@ -530,8 +571,7 @@ static void test_without_scontrol_it_holds_all_the_same(void **state)
 
 	(void)state;
 	begin_with(w, "PATH", "/nonexistent", 0);
-	answer(take(w, STARTED), 200, "{}");
-	parked = take(w, WAIT);
+	parked = take(w, STARTED);
 	while (count_said(w, "is it in PATH?") == 0)
 		assert_false(test_readable(w->pidfd, 5));
 	answer(parked, 200, "{\"phase\":\"Failed\"}");
@@ -560,8 +600,7 @@ static void test_no_child_is_left_behind_by_any_end(void **state)
 
 		put(w, "hang", "", 0600);
 		begin(w);
-		answer(take(w, STARTED), 200, "{}");
-		parked = take(w, WAIT);
+		parked = take(w, STARTED);
 		child = scontrol_called(w, "update JobId=77 Extra=" POD ": started");
 		if (ends[i])
 			send_signal(w, ends[i]);
@@ -570,7 +609,7 @@ static void test_no_child_is_left_behind_by_any_end(void **state)
 		if (ends[i])
 			close(parked);
 		else
-			answer(parked, 200, "{\"exitCode\":0}");
+			answer(parked, 200, "{\"phase\":\"Succeeded\"}");
 		if (ends[i] != SIGKILL)
 			assert_int_equal(exit_status(w), ends[i] ? 143 : 0);
 		else
@@ -647,12 +686,13 @@ static void test_a_long_variable_is_refused(void **state)
 	}
 }
 
-TEST_MAIN(TEST(it_starts_waits_and_ends_as_its_pod_does),
+TEST_MAIN(TEST(one_call_lasts_until_its_pod_ends_and_it_ends_so), TEST(a_pod_that_runs_for_longer_is_waited_for),
+          TEST(an_older_scheduler_is_asked_for_the_end),
           TEST(it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another),
           TEST(the_token_is_nowhere_but_in_its_calls), TEST(a_requeued_job_marks_its_run),
           TEST(no_count_of_restarts_is_the_first_run), TEST(started_says_on_which_node_if_slurmd_does),
           TEST(a_name_that_is_no_nodes_does_not_get_into_the_call), TEST(each_ending_signal_has_the_pod_deleted_first),
-          TEST(a_signal_before_anything_else_starts_nothing), TEST(a_signal_while_started_is_not_answered),
+          TEST(a_signal_before_anything_else_starts_nothing), TEST(a_signal_before_the_mark),
           TEST(a_signal_while_the_hook_is_away), TEST(a_hook_that_is_away_is_tried_until_it_answers),
           TEST(a_scheduler_that_restarts_is_found_again), TEST(what_is_no_answer_of_the_hook_ends_nothing),
           TEST(shortly_before_the_kill_it_asks_for_a_drain_and_goes_on_waiting),

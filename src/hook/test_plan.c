@@ -59,7 +59,9 @@ static const char *running(struct world *w)
 static void answer(struct world *w, char letter, int status, int exit_code)
 {
 	enum plan_task t = (enum plan_task)(strchr(letters, letter) - letters);
-	struct plan_answer a = { .status = status, .readable = status == 200, .exit_code = exit_code };
+	struct plan_answer a = {
+		.status = status, .readable = status == 200, .over = exit_code >= 0, .exit_code = exit_code
+	};
 
 	assert_true(w->plan.tries[t].running);
 	w->news = plan_answered(&w->plan, t, &a, w->now);
@@ -76,12 +78,13 @@ static usec_t go_on(struct world *w)
 	return span;
 }
 
+/* Its `started` ended before the Pod did. */
 static struct world waiting(void)
 {
 	struct world w = world_at_start(KILL_WAIT);
 
 	assert_string_equal(running(&w), "S");
-	answer(&w, 'S', 200, -1);
+	answer(&w, 'S', 204, -1);
 	assert_string_equal(running(&w), "MW");
 	answer(&w, 'M', 200, -1);
 	assert_string_equal(running(&w), "W");
@@ -90,7 +93,7 @@ static struct world waiting(void)
 
 struct step {
 	char who; /* a task's letter: it is answered; '!': a signal; '+': status seconds pass */
-	int status, exit_code;
+	int status, exit_code; /* -1: the answer tells no end */
 	const char *runs; /* then; NULL: it is over with exit_code */
 };
 
@@ -120,9 +123,12 @@ static void play(const char *name, const struct step *steps, size_t n)
 static void test_the_pod_s_end_is_the_job_s_end(void **state)
 {
 	(void)state;
-	PLAY("success", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 200, 0, NULL });
+	PLAY("success", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '+', 200, 0, "S" }, { 'S', 200, 0, NULL });
 	PLAY("exit code", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { 'S', 204, -1, "W" }, { 'W', 200, 42, NULL });
-	PLAY("before the mark is there", { 'S', 200, -1, "MW" }, { 'W', 200, 1, NULL });
+	PLAY("before the mark is made", { 'S', 200, 3, NULL });
+	PLAY("before the mark is there", { '+', 1, 0, "SM" }, { 'S', 200, 1, NULL });
+	PLAY("an older scheduler", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 200, 0, NULL });
+	PLAY("older, before the mark is there", { 'S', 200, -1, "MW" }, { 'W', 200, 1, NULL });
 	PLAY("asked again and again", { 'S', 200, -1, "MW" }, { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" },
 	     { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" }, { 'W', 200, 255, NULL });
 	PLAY("gone", { 'S', 200, -1, "MW" }, { 'W', 200, 143, NULL });
@@ -132,7 +138,9 @@ static void test_a_signal_at_any_moment_leads_to_terminate_and_nothing_else(void
 {
 	(void)state;
 	PLAY("at the start", { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
-	PLAY("started known", { 'S', 200, -1, "MW" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
+	PLAY("parked", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '+', 90, 0, "S" }, { '!', 0, 0, "T" },
+	     { 'T', 200, 143, NULL });
+	PLAY("parked longer", { 'S', 204, -1, "MW" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("marked", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '!', 0, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("in back-off", { 'S', 0, -1, "M" }, { '!', 0, 0, "T" }, { '+', 9, 0, "T" }, { 'T', 200, 143, NULL });
 	PLAY("told the code", { '!', 0, 0, "T" }, { 'T', 200, 7, NULL });
@@ -192,14 +200,27 @@ static void test_a_hook_that_is_away_is_tried_for_ever_with_growing_pauses(void 
 	assert_true(go_on(&w) <= 200 * USEC_MSEC);
 }
 
+/* Whoever comes after the scheduler with which it was parked may not know that it has started. */
+static void test_a_parked_call_that_breaks_is_made_again(void **state)
+{
+	(void)state;
+	PLAY("broken", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '+', 100, 0, "S" }, { 'S', 0, -1, "" },
+	     { '+', 1, 0, "S" }, { 'S', 503, -1, "" }, { '+', 1, 0, "S" }, { 'S', 200, 7, NULL });
+	PLAY("before the mark", { 'S', 503, -1, "M" }, { '+', 1, 0, "SM" }, { 'S', 200, 7, NULL });
+	PLAY("once it is over, `wait` is", { 'S', 204, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 0, -1, "" },
+	     { '+', 1, 0, "W" }, { 'W', 200, 7, NULL });
+}
+
 static void test_a_server_that_never_parks_is_not_asked_without_pause(void **state)
 {
 	struct world w = waiting();
 
 	(void)state;
-	answer(&w, 'W', 204, -1);
-	assert_string_equal(running(&w), "");
-	assert_int_equal(go_on(&w), USEC_SEC);
+	for (int i = 0; i < 3; i++) {
+		answer(&w, 'W', 204, -1);
+		assert_string_equal(running(&w), "");
+		assert_int_equal(go_on(&w), USEC_SEC);
+	}
 }
 
 static void test_a_refused_token_never_ends_the_job_and_is_said_once(void **state)
@@ -243,6 +264,12 @@ static void test_an_answer_that_makes_no_sense_never_ends_the_job(void **state)
 	plan_answered(&w.plan, TASK_TERMINATE, &a, w.now);
 	assert_false(w.plan.over);
 	assert_true(go_on(&w) >= 10 * USEC_SEC);
+	w = world_at_start(KILL_WAIT);
+	follow(&w);
+	assert_int_equal(plan_answered(&w.plan, TASK_STARTED, &a, w.now), NEWS_ODD); /* who said it has not heard */
+	assert_string_equal(running(&w), "M");
+	w.now += 11 * USEC_SEC;
+	assert_string_equal(running(&w), "SM");
 }
 
 /* Answers W with 404 for a span; how long it took to be over, or -1. */
@@ -306,21 +333,21 @@ static void test_the_mark_is_tried_until_it_is_there(void **state)
 
 	(void)state;
 	follow(&w);
-	answer(&w, 'S', 200, -1);
-	assert_string_equal(running(&w), "MW");
+	assert_int_equal(go_on(&w), USEC_SEC);
+	assert_string_equal(running(&w), "SM");
 	for (int i = 0; i < 1000; i++) {
 		answer(&w, 'M', PLAN_NO_ANSWER, -1);
 		assert_int_equal(w.news, i == 0 ? NEWS_NOT_MARKED : NEWS_NONE);
 		span = go_on(&w);
 		assert_between(span, 100 * USEC_MSEC, 5 * USEC_SEC);
-		assert_string_equal(running(&w), "MW");
+		assert_string_equal(running(&w), "SM");
 	}
 	answer(&w, 'M', 200, -1);
-	assert_string_equal(running(&w), "W");
+	assert_string_equal(running(&w), "S");
 	assert_int_equal(plan_next(&w.plan, w.now), USEC_NEVER);
 }
 
-static void test_the_mark_does_not_wait_long_for_a_hook_that_says_nothing(void **state)
+static void test_the_mark_comes_a_second_after_the_call_unless_that_is_answered(void **state)
 {
 	struct world w = world_at_start(KILL_WAIT);
 
@@ -330,6 +357,7 @@ static void test_the_mark_does_not_wait_long_for_a_hook_that_says_nothing(void *
 	assert_string_equal(running(&w), "SM");
 	PLAY("away", { 'S', PLAN_NO_ANSWER, -1, "M" });
 	PLAY("not the leader", { 'S', 503, -1, "M" });
+	PLAY("heard", { 'S', 200, -1, "MW" });
 }
 
 static void test_trouble_that_comes_anew_is_said_again_but_not_often(void **state)
@@ -350,9 +378,9 @@ static void test_trouble_that_comes_anew_is_said_again_but_not_often(void **stat
 TEST_MAIN(TEST(the_pod_s_end_is_the_job_s_end), TEST(a_signal_at_any_moment_leads_to_terminate_and_nothing_else),
           TEST(shortly_before_the_kill_the_node_is_drained), TEST(the_moment_of_the_drain),
           TEST(a_hook_that_is_away_is_tried_for_ever_with_growing_pauses),
-          TEST(a_server_that_never_parks_is_not_asked_without_pause),
+          TEST(a_parked_call_that_breaks_is_made_again), TEST(a_server_that_never_parks_is_not_asked_without_pause),
           TEST(a_refused_token_never_ends_the_job_and_is_said_once),
           TEST(an_answer_that_makes_no_sense_never_ends_the_job), TEST(a_job_unknown_for_long_has_nothing_to_guard),
           TEST(a_job_unknown_now_and_then_is_still_guarded), TEST(the_mark_is_tried_until_it_is_there),
-          TEST(the_mark_does_not_wait_long_for_a_hook_that_says_nothing),
+          TEST(the_mark_comes_a_second_after_the_call_unless_that_is_answered),
           TEST(trouble_that_comes_anew_is_said_again_but_not_often))

@@ -52,7 +52,7 @@ class Call:
 
 
 class Hook:
-    """The hook API: keeps the calls in their order. `started` is answered at once, the others by the test."""
+    """The hook API: keeps the calls in their order. They are answered by the test."""
 
     def __init__(self, tls=None):
         self.calls, self.lock, self.ending = [], threading.Lock(), False
@@ -90,11 +90,10 @@ class Hook:
         assert m and query["uid"] == UID, request.path
         assert request.headers["Authorization"] == f"Bearer {TOKEN}"
         assert request.command == ("GET" if m[2] == "wait" else "POST")
+        assert query.get("seconds") == ("300" if m[2] in ("started", "wait") else None)
         call = Call(int(m[1]), m[2], int(query["run"]))
         with self.lock:
             self.calls.append(call)
-        if call.name == "started":
-            call.answer()
         while not call.answered.wait(1) and not self.ending:
             pass
         request.send_response(call.status or 503)
@@ -178,7 +177,7 @@ def make_cluster():
 def make_hook(cluster):
     hook = Hook()
     yield hook
-    for name in ("wait", "terminate", "drain"):  # of a test that failed
+    for name in ("started", "wait", "terminate", "drain"):  # of a test that failed
         with contextlib.suppress(Exception):
             for job in {c.job for c in hook.calls if c.name == name}:
                 cluster.run("scancel", "-f", "-s", "KILL", job, ok=False)
@@ -213,25 +212,37 @@ AS = {"root": [], "another user": ["--uid=65534", "--gid=65534"]}  # nobody; sba
 @pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (7, "FAILED")])
 def test_a_job_is_marked_waits_and_ends_with_its_pods_exit_code(cluster, hook, user, code, state):
     job = cluster.submit(hook, *AS[user])
-    wait = hook.wait_for(job, "wait")
+    parked = hook.wait_for(job, "started")
     wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
     assert cluster.job(job)["JobState"] == "RUNNING"
-    assert hook.find(job, "started").at <= wait.at
-    wait.answer(204, b"")
-    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Failed","exitCode":%d}' % code)
+    parked.answer(200, b'{"phase":"Failed","exitCode":%d}' % code)
     cluster.wait_state(job, state)
     assert cluster.job(job)["ExitCode"] == f"{code}:0"
     assert cluster.said(job) == ""
+    assert [c.name for c in hook.calls if c.job == job] == ["started"]
+
+
+@pytest.mark.parametrize("first", [(204, b""), (200, b"{}")], ids=["longer than a call", "an older scheduler"])
+def test_a_pod_that_is_not_over_when_started_is_answered_is_waited_for(cluster, hook, first):
+    job = cluster.submit(hook)
+    hook.wait_for(job, "started").answer(*first)
+    hook.wait_for(job, "wait").answer(204, b"")
+    wait = hook.wait_for(job, "wait", 1)
+    wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
+    wait.answer(200, b'{"phase":"Failed","exitCode":9}')
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "9:0"
+    assert [c.name for c in hook.calls if c.job == job] == ["started", "wait", "wait"]
 
 
 def test_the_token_is_not_to_be_seen_on_the_node(cluster, hook):
     job = cluster.submit(hook, *AS["another user"])
-    wait = hook.wait_for(job, "wait")
+    parked = hook.wait_for(job, "started")
     (pid,) = processes(cluster)
     shown = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
     assert b"SUNK_POD=" in shown and TOKEN.encode() not in shown
     assert TOKEN.encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    wait.answer()
+    parked.answer(200, b'{"phase":"Gone"}')
     cluster.wait_state(job, "FAILED")
     assert cluster.job(job)["ExitCode"] == "143:0"
 
@@ -239,7 +250,7 @@ def test_the_token_is_not_to_be_seen_on_the_node(cluster, hook):
 @pytest.mark.parametrize("user", AS)
 def test_a_cancelled_job_ends_only_when_its_pod_is_gone(cluster, hook, user):
     job = cluster.submit(hook, *AS[user])
-    hook.wait_for(job, "wait")
+    hook.wait_for(job, "started")
     asked = time.monotonic()
     cluster.run("scancel", job)
     terminate = hook.wait_for(job, "terminate")
@@ -256,7 +267,7 @@ def test_a_cancelled_job_ends_only_when_its_pod_is_gone(cluster, hook, user):
 
 def test_a_pod_that_does_not_go_has_its_node_drained_before_the_kill(cluster, hook):
     job = cluster.submit(hook, *AS["another user"])
-    hook.wait_for(job, "wait")
+    hook.wait_for(job, "started")
     cluster.run("scancel", job)
     terminate = hook.wait_for(job, "terminate")
     drain = hook.wait_for(job, "drain")
@@ -270,22 +281,21 @@ def test_a_pod_that_does_not_go_has_its_node_drained_before_the_kill(cluster, ho
 
 def test_nothing_is_lost_when_the_controller_restarts(cluster, hook):
     job = cluster.submit(hook)
-    hook.wait_for(job, "started")
+    parked = hook.wait_for(job, "started")
     cluster.slurm("end", "slurmctld")  # the mark may or may not have been made
-    wait = hook.wait_for(job, "wait")
     cluster.slurm("run", "slurmctld")
     wait_for("the mark", lambda: cluster.job(job).get("Extra") == f"{POD}: started")
-    wait.answer(200, b'{"phase":"Failed","exitCode":3}')
+    parked.answer(200, b'{"phase":"Failed","exitCode":3}')
     cluster.wait_state(job, "FAILED")
     assert cluster.job(job)["ExitCode"] == "3:0"
 
 
 def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster, hook):
     job = cluster.submit(hook, *AS["another user"])
-    wait = hook.wait_for(job, "wait")
+    parked = hook.wait_for(job, "started")
     wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
     cluster.slurm("end", "slurmctld")
-    wait.answer(200, b'{"phase":"Failed","exitCode":4}')
+    parked.answer(200, b'{"phase":"Failed","exitCode":4}')
     wait_for("no process left", lambda: not processes(cluster))
     cluster.slurm("run", "slurmctld")
     cluster.wait_state(job, "FAILED")
@@ -294,7 +304,7 @@ def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster
 
 def test_a_requeued_job_says_which_run_it_is(cluster, hook):
     job = cluster.submit(hook)
-    hook.wait_for(job, "wait")
+    hook.wait_for(job, "started")
     wait_for("the mark", lambda: cluster.job(job)["Extra"] == f"{POD}: started")
     first = cluster.job(job)["NodeList"]
     cluster.run("scontrol", "update", f"JobId={job}", "Requeue=1")
@@ -305,15 +315,16 @@ def test_a_requeued_job_says_which_run_it_is(cluster, hook):
     wait_for("it waits for its second run", lambda: cluster.job(job)["Reason"] == "BeginTime")
     # elsewhere: a slurmd refuses a job that it ended in the same second ("Job credential revoked"), which is why Slurm waits two minutes
     cluster.run("scontrol", "update", f"JobId={job}", f"ExcNodeList={first}", "StartTime=now")
-    assert hook.wait_for(job, "started", 1).run == 1
+    second = hook.wait_for(job, "started", 1)
+    assert second.run == 1
     wait_for("the mark of the second run", lambda: cluster.job(job)["Extra"] == f"{POD}: started 1")
-    hook.wait_for(job, "wait", 1).answer(200, b'{"phase":"Succeeded","exitCode":0}')
+    second.answer(200, b'{"phase":"Succeeded","exitCode":0}')
     cluster.wait_state(job, "COMPLETED")
 
 
 def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):
     job = cluster.submit(hook, "-p", "low", "-w", "n1", "--exclusive")
-    hook.wait_for(job, "wait")
+    hook.wait_for(job, "started")
     other = int(cluster.run("sbatch", "--parsable", "-p", "high", "-w", "n1", "--exclusive", "-o", "/dev/null", "--wrap", "true"))
     terminate = hook.wait_for(job, "terminate")
     assert cluster.job(other)["JobState"] == "PENDING"
@@ -325,7 +336,7 @@ def test_a_preempted_job_waits_for_its_pod_too(cluster, hook):
 def test_a_hook_with_tls_is_believed_when_its_ca_is_the_one_given(cluster, pki):
     hook = Hook(tls=pki)
     job = cluster.submit(hook, *AS["another user"], SUNK_HOOK_CA=str(pki / "server.pem"))
-    hook.wait_for(job, "wait").answer(200, b'{"phase":"Failed","exitCode":6}')
+    hook.wait_for(job, "started").answer(200, b'{"phase":"Failed","exitCode":6}')
     cluster.wait_state(job, "FAILED")
     assert cluster.job(job)["ExitCode"] == "6:0"
     job = cluster.submit(hook, *AS["another user"], SUNK_HOOK_CA=str(pki / "other.pem"))

@@ -74,7 +74,9 @@ def test_metrics_tell_what_was_done(world, space):
     before = world.metrics()
     space.pod("counted", "exit 0").job_ends("COMPLETED")
     after = world.metrics()
-    assert after['sunk_scheduler_hook_requests_total{hook="started",code="200"}'] > before.get('sunk_scheduler_hook_requests_total{hook="started",code="200"}', 0)
+    started, wait = (f'sunk_scheduler_hook_requests_total{{hook="{hook}",code="200"}}' for hook in ("started", "wait"))
+    assert after[started] > before.get(started, 0)
+    assert after.get(wait, 0) == before.get(wait, 0)  # one call lasts from the job's start to the Pod's end
     for name in ("sunk_scheduler_jobs_submitted_total", "sunk_scheduler_pods_bound_total", "sunk_scheduler_bind_seconds_count",
                  "sunk_scheduler_submit_seconds_count"):  # fmt: skip
         assert after[name] == before[name] + 1, name

@@ -110,9 +110,10 @@ def test_a_scheduler_with_tls_is_called_by_its_placeholders(world, space, settin
     world.until("it speaks https", answers)
     pod = space.pod("private", STUBBORN, grace=2, annotations={"user-id": "65534", "group-id": "65534"}).running()
     job = pod.job_id()
-    world.until("the placeholder told that it started", lambda: world.metrics().get('sunk_scheduler_hook_requests_total{hook="started",code="200"}'))
+    world.until("the placeholder told that it started, and waits", lambda: world.metrics().get("sunk_scheduler_hook_parked"))
     world.scancel(job)
     pod.vanishes()
     assert pod.job_ends("CANCELLED")
     calls = {k: v for k, v in world.metrics().items() if "hook_requests" in k}
-    assert calls.get('sunk_scheduler_hook_requests_total{hook="terminate",code="200"}') == 1, calls
+    for hook in ("started", "terminate"):
+        assert calls.get(f'sunk_scheduler_hook_requests_total{{hook="{hook}",code="200"}}') == 1, calls

@@ -12,6 +12,7 @@
 
 #define PARKED_MAX (90 * USEC_SEC) /* as hook/placeholder.c has them */
 #define SHORT_MAX (30 * USEC_SEC)
+#define PATIENCE (60 * USEC_SEC) /* of `started`: less than real ones have, so that its end is seen */
 
 static const char *const tasks[TASKS] = {
 	[TASK_STARTED] = "started",     [TASK_MARK] = "mark",   [TASK_WAIT] = "wait",
@@ -38,7 +39,7 @@ static void call_drop(struct world *w, struct hook_call *c)
 	free(c);
 }
 
-/* status | readable << 16 | (exit code + 1) << 24 */
+/* status | readable << 16 | over << 17 | (exit code + 1) << 24 */
 static uint64_t pack_answer(int status, const char *json)
 {
 	const char *code = json ? strstr(json, "\"exitCode\":") : NULL;
@@ -46,7 +47,8 @@ static uint64_t pack_answer(int status, const char *json)
 
 	if (code)
 		(void)sscanf(code + 11, "%d", &value); /* NOLINT(cert-err34-c): our own text */
-	return (uint64_t)status | (uint64_t)(status == 200 && json && *json == '{') << 16 | (uint64_t)(value + 1) << 24;
+	return (uint64_t)status | (uint64_t)(status == 200 && json && *json == '{') << 16 |
+	       (uint64_t)(json && strstr(json, "\"phase\":")) << 17 | (uint64_t)(value + 1) << 24;
 }
 
 static void script_hears(struct world *w, struct ev *e)
@@ -56,6 +58,7 @@ static void script_hears(struct world *w, struct ev *e)
 	uint64_t serial = (uint64_t)(uintptr_t)e->p;
 	struct plan_answer a = { .status = (int)(e->b & 0xffff),
 		                 .readable = e->b >> 16 & 1,
+		                 .over = e->b >> 17 & 1,
 		                 .exit_code = (int)(e->b >> 24) - 1 };
 
 	if (!j || !j->script || j->script->calls[t] != serial)
@@ -144,6 +147,8 @@ static void call_reaches(struct world *w, struct ev *e)
 		                  .arg = c };
 	if (c->node >= 0)
 		ask.node = w->ctld.nodes[c->node].name;
+	if (c->task == TASK_STARTED && !c->old)
+		ask.park = PATIENCE;
 	scheduler_hook(l->s, &ask);
 }
 
@@ -197,6 +202,7 @@ struct hook_call *hook_call_new(struct world *w, struct sjob *j, enum plan_task 
 		.run = j->script ? j->script->restarts : 0,
 		.node = j->node,
 		.task = t,
+		.old = j->script && j->script->old,
 	};
 	if (w->n_calls == w->size_calls) {
 		w->size_calls = w->size_calls ? 2 * w->size_calls : 64;
@@ -216,7 +222,8 @@ static void call_start(struct world *w, struct sjob *j, enum plan_task t)
 	struct hook_call *c = hook_call_new(w, j, t);
 
 	j->script->calls[t] = c->serial;
-	in(w, t == TASK_WAIT || t == TASK_TERMINATE ? PARKED_MAX : SHORT_MAX, call_times_out, c->serial, 0, NULL);
+	in(w, t == TASK_DRAIN || (t == TASK_STARTED && c->old) ? SHORT_MAX : PARKED_MAX, call_times_out, c->serial, 0,
+	   NULL);
 }
 
 /* ---- scontrol ---- */
@@ -308,6 +315,7 @@ void script_start(struct world *w, struct sjob *j)
 	struct script *s = NEW(struct script);
 
 	s->restarts = j->restarts;
+	s->old = below(w, 4) == 0;
 	j->script = s;
 	plan_init(&s->plan, j->kill_wait, rng_seeded(w->seed + j->serial));
 	say(w, "job %u: script starts on n%d", j->id, j->node);

@@ -179,6 +179,7 @@ struct script {
 	struct plan plan;
 	uint32_t restarts;
 	bool frozen, told_drained;
+	bool old; /* a sunk-hook that wants an answer to `started` at once */
 	uint64_t calls[TASKS]; /* serial of the call under way, 0 = none */
 	uint64_t tick;         /* only the latest tick counts */
 };
@@ -292,7 +293,7 @@ struct hook_call {
 	uint32_t run;
 	enum plan_task task; /* TASKS: a prolog's pre-hook */
 	int node; /* that it comes from; -1 = none */
-	bool sent, answered;
+	bool sent, answered, old;
 };
 
 struct world {
