@@ -35,7 +35,6 @@ static int got_all(llhttp_t *parser)
 	if (parser->status_code < 200 && parser->status_code != 101)
 		return 0;
 	a->status = parser->status_code;
-	a->reusable = llhttp_should_keep_alive(parser) && !parser->upgrade;
 	a->over = true;
 	return HPE_PAUSED;
 }
@@ -83,11 +82,8 @@ int answer_feed(struct answer *a, const char *data, size_t len, struct err *err)
 		return err_set(err, -EMSGSIZE, "answer larger than %zu KiB", a->body.max >> 10);
 	a->parser.data = a;
 	e = llhttp_execute(&a->parser, data, len);
-	if (a->over) {
-		/* what is behind it answers nothing that was asked */
-		a->reusable = a->reusable && llhttp_get_error_pos(&a->parser) == data + len;
+	if (a->over) /* what is behind it answers nothing that was asked */
 		return 0;
-	}
 	return e == HPE_OK ? 0 : why_not(a, err);
 }
 

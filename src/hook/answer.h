@@ -17,9 +17,8 @@ struct answer {
 	llhttp_t parser;
 	struct buf body;
 	size_t n_bytes, n_head;
-	int status;    /* once it is over */
+	int status; /* once it is over */
 	bool over;
-	bool reusable; /* over, and the connection may carry another request */
 };
 
 void answer_init(struct answer *a, size_t body_max);

@@ -26,8 +26,6 @@ struct hook_call {
 	usec_t deadline;    /* monotonic; the call is over by then, whatever happens */
 	bool tell_time; /* adds ?timeoutMs=N, how long this try waits: the other side answers a little before */
 	usec_t attempt_max; /* a single try that hears nothing for this long is given up; 0 = only the deadline counts */
-	/* Of a call that is one of several (requests.h): its connection stays for the next one; it may use the one that stayed. */
-	bool leaves_connection, takes_connection;
 	bool retry; /* while unreachable, busy (429) or broken (5xx but 504): again, with back-off, until the deadline */
 };
 

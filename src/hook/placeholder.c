@@ -42,7 +42,6 @@ struct placeholder {
 		struct request *request; /* NULL: none is under way */
 	} calls[TASKS];
 	struct mark mark;
-	bool waits; /* the first `wait` follows `started` at once; who asks again later should ask whoever leads then */
 	int signals;
 };
 
@@ -101,11 +100,8 @@ static int start_call(struct placeholder *p, enum plan_task t, struct err *err)
 		                  .url = c->url,
 		                  .token = p->env.token,
 		                  .ca_file = p->env.ca_file,
-		                  .leaves_connection = t == TASK_STARTED,
-		                  .takes_connection = t == TASK_WAIT && !p->waits,
 		                  .deadline = now_mono() + hooks[t].limit };
 
-	p->waits |= t == TASK_WAIT;
 	c->request = request_start(p->requests, &call, call_done, c, err);
 	if (!c->request)
 		return err->code;

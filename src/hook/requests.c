@@ -9,7 +9,6 @@
 struct requests {
 	struct link under_way, ended;
 	size_t n; /* of both */
-	struct spare spare;
 };
 
 struct request {
@@ -27,7 +26,6 @@ struct requests *requests_new(void)
 
 	link_init(&rs->under_way);
 	link_init(&rs->ended);
-	rs->spare = SPARE_NONE;
 	return rs;
 }
 
@@ -39,7 +37,6 @@ void requests_free(struct requests *rs)
 		request_cancel(LIST_ITEM(l, struct request, link));
 	LIST_EACH (l, &rs->ended)
 		request_cancel(LIST_ITEM(l, struct request, link));
-	spare_done(&rs->spare);
 	free(rs);
 }
 
@@ -49,7 +46,7 @@ struct request *request_start(struct requests *rs, const struct hook_call *call,
 	struct request *q = NEW(struct request);
 
 	q->call = *call;
-	q->wire = wire_new(&q->call, q->call.url, call->deadline, &rs->spare, err);
+	q->wire = wire_new(&q->call, q->call.url, call->deadline, err);
 	if (!q->wire) {
 		free(q);
 		return NULL;
@@ -88,7 +85,6 @@ static void finish(struct request *q)
 	int status = 0;
 
 	wire_result(q->wire, &status, &err);
-	wire_leave(q->wire, &q->owner->spare);
 	q->done(q->arg, status, wire_body(q->wire), &err);
 	request_cancel(q);
 }

@@ -32,7 +32,6 @@ struct requests *requests_new(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	rs->multi = curl_multi_init();
 	assert(rs->multi); /* only without memory */
-	curl_multi_setopt(rs->multi, CURLMOPT_MAXCONNECTS, 1L);
 	return rs;
 }
 
@@ -65,9 +64,9 @@ struct request *request_start(struct requests *rs, const struct hook_call *call,
 	curl_easy_setopt(q->easy.curl, CURLOPT_PRIVATE, q);
 	curl_easy_setopt(q->easy.curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(q->easy.curl, CURLOPT_TIMEOUT_MS, left > 0 ? (long)(left / USEC_MSEC + 1) : 1L);
-	/* One that was kept for longer may lead to a scheduler that is no more. */
-	curl_easy_setopt(q->easy.curl, CURLOPT_FRESH_CONNECT, call->takes_connection ? 0L : 1L);
-	curl_easy_setopt(q->easy.curl, CURLOPT_FORBID_REUSE, call->leaves_connection ? 0L : 1L);
+	/* One that was kept may lead to a scheduler that is no more; and whoever asks again should ask the one that leads then. */
+	curl_easy_setopt(q->easy.curl, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(q->easy.curl, CURLOPT_FORBID_REUSE, 1L);
 	list_add_tail(&rs->all, &q->link);
 	curl_multi_add_handle(rs->multi, q->easy.curl);
 	return q;

@@ -163,13 +163,17 @@ static void begin(struct world *w)
 	begin_with(w, NULL, NULL, 0);
 }
 
-/* The next call on this connection, which must be this one. */
-static void take_from(int fd, const char *line)
+/* The next call, which must be this one, on a connection of its own; that. */
+static int take(struct world *w, const char *line)
 {
 	char request[4096] = "";
 	size_t len = 0;
 	ssize_t n;
+	int fd;
 
+	assert_true(test_readable(w->hook, DEADLINE_MS));
+	fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
 	while (!strstr(request, "\r\n\r\n")) {
 		assert_true(test_readable(fd, DEADLINE_MS));
 		n = read(fd, request + len, sizeof(request) - 1 - len);
@@ -178,17 +182,6 @@ static void take_from(int fd, const char *line)
 	}
 	assert_int_equal(strncmp(request, line, strlen(line)), 0);
 	assert_non_null(strstr(request, "\r\nAuthorization: Bearer " TOKEN "\r\n"));
-}
-
-/* The next call, which must be this one, on a connection of its own; that. */
-static int take(struct world *w, const char *line)
-{
-	int fd;
-
-	assert_true(test_readable(w->hook, DEADLINE_MS));
-	fd = accept4(w->hook, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(fd >= 0);
-	take_from(fd, line);
 	return fd;
 }
 
@@ -317,19 +310,21 @@ static void test_an_older_scheduler_is_asked_for_the_end(void **state)
 	assert_int_equal(exit_status(w), 0);
 }
 
-static void test_it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another(void **state)
+/* Who asks again should ask whoever leads then. */
+static void test_each_call_has_a_connection_of_its_own(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
-	int fd;
+	int first, second;
 
 	(void)state;
 	begin(w);
-	fd = take(w, STARTED);
-	answer_open(fd, 200, "{}");
-	take_from(fd, WAIT);
-	answer_open(fd, 204, "");
+	first = take(w, STARTED);
+	answer_open(first, 204, "");
+	second = take(w, WAIT);
+	assert_dropped(first);
+	answer_open(second, 204, "");
 	answer(take(w, WAIT), 200, "{\"phase\":\"Succeeded\",\"exitCode\":0}");
-	assert_dropped(fd);
+	assert_dropped(second);
 	assert_int_equal(exit_status(w), 0);
 }
 
@@ -687,8 +682,7 @@ static void test_a_long_variable_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(one_call_lasts_until_its_pod_ends_and_it_ends_so), TEST(a_pod_that_runs_for_longer_is_waited_for),
-          TEST(an_older_scheduler_is_asked_for_the_end),
-          TEST(it_waits_on_the_connection_that_heard_it_start_and_asks_again_on_another),
+          TEST(an_older_scheduler_is_asked_for_the_end), TEST(each_call_has_a_connection_of_its_own),
           TEST(the_token_is_nowhere_but_in_its_calls), TEST(a_requeued_job_marks_its_run),
           TEST(no_count_of_restarts_is_the_first_run), TEST(started_says_on_which_node_if_slurmd_does),
           TEST(a_name_that_is_no_nodes_does_not_get_into_the_call), TEST(each_ending_signal_has_the_pod_deleted_first),

@@ -48,7 +48,6 @@ struct world {
 	int listener;
 	char url[64], authority[32], request[100000];
 	struct hook_call call;
-	struct spare spare;
 	struct wire *wire;
 	int status;
 	struct err err;
@@ -68,14 +67,12 @@ static struct world *world_new(void)
 	snprintf(w->authority, sizeof(w->authority), "127.0.0.1:%u", port);
 	snprintf(w->url, sizeof(w->url), "http://%s/x?y=z", w->authority);
 	w->call = (struct hook_call) { .method = "GET", .url = w->url };
-	w->spare = SPARE_NONE;
 	return w;
 }
 
 static void world_free(struct world *w)
 {
 	wire_free(w->wire);
-	spare_done(&w->spare);
 	if (w->listener >= 0)
 		close(w->listener);
 	free(w);
@@ -87,7 +84,7 @@ static void start(struct world *w, usec_t span)
 {
 	wire_free(w->wire);
 	w->err = (struct err) { 0 };
-	w->wire = wire_new(&w->call, w->call.url, now() + span, &w->spare, &w->err);
+	w->wire = wire_new(&w->call, w->call.url, now() + span, &w->err);
 	assert_non_null(w->wire);
 	wire_step(w->wire);
 }
@@ -108,7 +105,7 @@ static void take_from(struct world *w, int fd, const char *end)
 	}
 }
 
-static int take(struct world *w)
+static int take_until(struct world *w, const char *end)
 {
 	usec_t late = now() + DEADLINE;
 	int fd;
@@ -119,8 +116,13 @@ static int take(struct world *w)
 	}
 	fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(fd >= 0);
-	take_from(w, fd, "\r\n\r\n");
+	take_from(w, fd, end);
 	return fd;
+}
+
+static int take(struct world *w)
+{
+	return take_until(w, "\r\n\r\n");
 }
 
 static void say(int fd, const char *text)
@@ -442,168 +444,27 @@ static void test_an_ipv6_address_stands_in_brackets(void **state)
 	close(fd);
 }
 
-/* A connection on which one exchange was made; left behind if it may be. */
-static int use_once(struct world *w, const char *text)
-{
-	int fd;
-
-	w->call.leaves_connection = true;
-	w->call.takes_connection = false;
-	start(w, LONG);
-	fd = take(w);
-	say(fd, text);
-	assert_fine(w);
-	wire_leave(w->wire, &w->spare);
-	w->call.leaves_connection = false;
-	w->call.takes_connection = true;
-	return fd;
-}
-
-static void test_a_connection_that_stayed_is_used_again(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-	int fd;
-
-	(void)state;
-	fd = use_once(w, FINE);
-	start(w, LONG);
-	assert_int_equal(w->spare.fd, -1);
-	take_from(w, fd, "\r\n\r\n");
-	say(fd, FINE);
-	assert_fine(w);
-	wire_leave(w->wire, &w->spare);
-	assert_int_equal(w->spare.fd, -1);
-	start(w, LONG); /* the next has one of its own */
-	assert_closed(fd);
-	close(take(w));
-}
-
-static void test_a_connection_stays_only_where_it_may(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-
-	(void)state;
-	close(use_once(w, OK "Content-Length: 4\r\nConnection: close\r\n\r\nfine"));
-	assert_int_equal(w->spare.fd, -1);
-	close(use_once(w, FINE "more"));
-	assert_int_equal(w->spare.fd, -1);
-	close(use_once(w, "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nfine"));
-	assert_int_equal(w->spare.fd, -1);
-	close(use_once(w, OK "Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n\r\n"));
-	assert_true(w->spare.fd >= 0);
-	close(use_once(w, FINE)); /* instead of the one before */
-	assert_true(w->spare.fd >= 0);
-}
-
-static void test_a_connection_with_somebody_else_is_not_used(void **state)
-{
-	_cleanup_world_ struct world *w = world_new(), *other = world_new();
-	int fd;
-
-	(void)state;
-	fd = use_once(w, FINE);
-	other->spare = w->spare;
-	w->spare = SPARE_NONE;
-	other->call.takes_connection = true;
-	start(other, LONG);
-	close(take(other));
-	assert_true(other->spare.fd >= 0);
-	close(fd);
-}
-
-static void test_one_that_was_closed_while_it_stayed_is_replaced(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-	int fd;
-
-	(void)state;
-	close(use_once(w, FINE));
-	assert_true(test_readable(w->spare.fd, 10000)); /* the end has arrived */
-	start(w, LONG);
-	fd = take(w);
-	say(fd, FINE);
-	assert_fine(w);
-	close(fd);
-}
-
-/* What it says before it is asked is no answer. */
-static void test_one_that_says_farewell_while_it_stayed_is_replaced(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-	int fd;
-
-	(void)state;
-	fd = use_once(w, FINE);
-	say(fd, "HTTP/1.1 408 Too slow\r\nContent-Length: 0\r\n\r\n");
-	assert_true(test_readable(w->spare.fd, 10000));
-	start(w, LONG);
-	assert_closed(fd);
-	fd = take(w);
-	say(fd, FINE);
-	assert_fine(w);
-	close(fd);
-}
-
-/* The request was sent, and the other side closed without a word: it had begun to close. */
-static void test_one_that_is_closed_instead_of_an_answer_is_replaced_once(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-	int fd;
-
-	(void)state;
-	fd = use_once(w, FINE);
-	start(w, LONG);
-	close(fd); /* with what it has not read: a reset */
-	fd = take(w);
-	say(fd, FINE);
-	assert_fine(w);
-	close(fd);
-
-	fd = use_once(w, FINE);
-	start(w, LONG);
-	take_from(w, fd, "\r\n\r\n");
-	close(fd);
-	close(take(w)); /* again nothing: now it counts */
-	assert_int_equal(end(w), -ECONNRESET);
-	assert_false(test_readable(w->listener, 0));
-}
-
-static void test_one_that_breaks_in_the_middle_is_an_error(void **state)
-{
-	_cleanup_world_ struct world *w = world_new();
-	int fd;
-
-	(void)state;
-	fd = use_once(w, FINE);
-	start(w, LONG);
-	take_from(w, fd, "\r\n\r\n");
-	say(fd, "H");
-	close(fd);
-	assert_int_equal(end(w), -ECONNRESET);
-	assert_false(test_readable(w->listener, 0));
-}
-
 /* Nobody reads for a while, and what is under way has little room. */
 static void test_a_long_request_is_sent_in_pieces(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
-	_cleanup_free_ char *body = mem_alloc(50001);
-	int small = 2048, fd;
+	_cleanup_free_ char *body = mem_alloc(60001);
+	int small = 2048, segment = 536, fd;
 	struct pollfd p;
 
 	(void)state;
 	setsockopt(w->listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	fd = use_once(w, FINE);
-	setsockopt(w->spare.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-	memset(body, 'b', 50000);
-	body[49999] = '!';
+	setsockopt(w->listener, IPPROTO_TCP, TCP_MAXSEG, &segment,
+	           sizeof(segment)); /* a sender has room for some of them */
+	memset(body, 'b', 60000);
+	body[59999] = '!';
 	w->call.method = "POST";
 	w->call.body = body;
 	start(w, LONG);
 	wire_waits_for(w->wire, &p);
 	assert_int_equal(p.events, POLLOUT);
-	take_from(w, fd, "!");
-	assert_int_equal(strspn(strstr(w->request, "\r\n\r\n") + 4, "b"), 49999);
+	fd = take_until(w, "!");
+	assert_int_equal(strspn(strstr(w->request, "\r\n\r\n") + 4, "b"), 59999);
 	say(fd, FINE);
 	assert_fine(w);
 	close(fd);
@@ -617,7 +478,7 @@ static void test_a_request_that_is_too_long_is_not_sent(void **state)
 	(void)state;
 	memset(body, 'b', 70000);
 	w->call.body = body;
-	assert_null(wire_new(&w->call, w->url, now() + LONG, NULL, &w->err));
+	assert_null(wire_new(&w->call, w->url, now() + LONG, &w->err));
 	assert_int_equal(w->err.code, -EMSGSIZE);
 }
 
@@ -627,9 +488,4 @@ TEST_MAIN(TEST(a_request_says_all_that_it_should), TEST(the_connection_is_watche
           TEST(silence_and_slowness_end_at_the_deadline), TEST(nobody_listening_is_said_plainly),
           TEST(a_connection_that_does_not_come_about_ends_at_the_deadline), TEST(all_addresses_of_a_name_are_tried),
           TEST(a_name_server_that_does_not_answer_blocks_nothing), TEST(an_ipv6_address_stands_in_brackets),
-          TEST(a_connection_that_stayed_is_used_again), TEST(a_connection_stays_only_where_it_may),
-          TEST(a_connection_with_somebody_else_is_not_used), TEST(one_that_was_closed_while_it_stayed_is_replaced),
-          TEST(one_that_says_farewell_while_it_stayed_is_replaced),
-          TEST(one_that_is_closed_instead_of_an_answer_is_replaced_once),
-          TEST(one_that_breaks_in_the_middle_is_an_error), TEST(a_long_request_is_sent_in_pieces),
-          TEST(a_request_that_is_too_long_is_not_sent))
+          TEST(a_long_request_is_sent_in_pieces), TEST(a_request_that_is_too_long_is_not_sent))

@@ -13,7 +13,7 @@ int hook_try(const struct hook_call *call, const char *url, usec_t until, struct
 	struct err why = { 0 };
 	int r;
 
-	w = wire_new(call, url, until, NULL, &why);
+	w = wire_new(call, url, until, &why);
 	if (!w) {
 		if (err)
 			*err = why;

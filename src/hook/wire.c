@@ -26,7 +26,6 @@ struct wire {
 	struct lookup lookup;
 	size_t next; /* of the addresses found */
 	int fd;
-	bool kept; /* the connection is one that stayed */
 	struct buf request;
 	size_t sent;
 	struct answer answer;
@@ -38,12 +37,6 @@ struct wire {
 static usec_t now_mono(void)
 {
 	return clock_mono(clock_real());
-}
-
-void spare_done(struct spare *s)
-{
-	fd_closep(&s->fd);
-	free(TAKE_PTR(s->authority));
 }
 
 /* Reserved as a whole: growing would leave pieces of the token in memory. */
@@ -77,22 +70,7 @@ static int write_request(struct wire *w, struct err *err)
 	return buf_add_str(b, body);
 }
 
-/* One that has something to say before it was asked says that it ends. */
-static void take_spare(struct wire *w, struct spare *spare)
-{
-	struct pollfd p = { .fd = spare->fd, .events = POLLIN };
-
-	if (poll(&p, 1, 0) == 0) {
-		w->fd = spare->fd;
-		spare->fd = -1;
-		w->kept = true;
-		w->phase = SEND;
-	}
-	spare_done(spare);
-}
-
-struct wire *wire_new(const struct hook_call *call, const char *url, usec_t deadline, struct spare *spare,
-                      struct err *err)
+struct wire *wire_new(const struct hook_call *call, const char *url, usec_t deadline, struct err *err)
 {
 	_cleanup_(wire_freep) struct wire *w = NEW(struct wire);
 
@@ -104,8 +82,6 @@ struct wire *wire_new(const struct hook_call *call, const char *url, usec_t dead
 	answer_init(&w->answer, HOOK_ANSWER_MAX);
 	if (address_split(url, &w->address, err) < 0 || write_request(w, err) < 0)
 		return NULL;
-	if (spare && call->takes_connection && spare->fd >= 0 && str_eq(spare->authority, w->address.authority))
-		take_spare(w, spare);
 	return TAKE_PTR(w);
 }
 
@@ -265,23 +241,6 @@ static int wait_or_end(struct wire *w)
 	return w->phase == CONNECT ? try_next(w) : -ETIMEDOUT;
 }
 
-/* Nobody has heard the request: the connection that stayed was closed. */
-static bool was_stale(const struct wire *w, int r)
-{
-	return w->kept && w->answer.n_bytes == 0 && (r == -ECONNRESET || r == -EPIPE);
-}
-
-static void start_again(struct wire *w)
-{
-	fd_closep(&w->fd);
-	answer_done(&w->answer);
-	answer_init(&w->answer, HOOK_ANSWER_MAX);
-	w->kept = false;
-	w->sent = 0;
-	w->err = (struct err) { 0 };
-	w->phase = BEGIN;
-}
-
 bool wire_step(struct wire *w)
 {
 	while (w->phase != OVER) {
@@ -291,9 +250,7 @@ bool wire_step(struct wire *w)
 			r = wait_or_end(w);
 		if (r == -EAGAIN)
 			return false;
-		if (r < 0 && was_stale(w, r))
-			start_again(w);
-		else if (r < 0) {
+		if (r < 0) {
 			err_wrap(&w->err, r, "%s", w->call->url);
 			fd_closep(&w->fd);
 			lookup_stop(&w->lookup);
@@ -327,14 +284,4 @@ int wire_result(const struct wire *w, int *ret_status, struct err *err)
 struct buf *wire_body(struct wire *w)
 {
 	return &w->answer.body;
-}
-
-void wire_leave(struct wire *w, struct spare *spare)
-{
-	if (w->phase != OVER || w->err.code || !w->answer.reusable || !w->call->leaves_connection)
-		return;
-	spare_done(spare);
-	spare->fd = w->fd;
-	w->fd = -1;
-	spare->authority = mem_strdup(w->address.authority);
 }
