@@ -5,10 +5,10 @@
  */
 #include "tests/sim/world.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "hook/outcome.h"
 
 #define PARKED_MAX (90 * USEC_SEC) /* as hook/placeholder.c has them */
 #define SHORT_MAX (30 * USEC_SEC)
@@ -42,13 +42,10 @@ static void call_drop(struct world *w, struct hook_call *c)
 /* status | readable << 16 | over << 17 | (exit code + 1) << 24 */
 static uint64_t pack_answer(int status, const char *json)
 {
-	const char *code = json ? strstr(json, "\"exitCode\":") : NULL;
-	int value = -1;
+	struct outcome o = { .exit_code = -1 };
+	bool readable = status == 200 && json && outcome_read(json, strlen(json), &o) == 0;
 
-	if (code)
-		(void)sscanf(code + 11, "%d", &value); /* NOLINT(cert-err34-c): our own text */
-	return (uint64_t)status | (uint64_t)(status == 200 && json && *json == '{') << 16 |
-	       (uint64_t)(json && strstr(json, "\"phase\":")) << 17 | (uint64_t)(value + 1) << 24;
+	return (uint64_t)status | (uint64_t)readable << 16 | (uint64_t)o.over << 17 | (uint64_t)(o.exit_code + 1) << 24;
 }
 
 static void script_hears(struct world *w, struct ev *e)
