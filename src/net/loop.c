@@ -6,8 +6,9 @@
  * A descriptor removed inside a round may still be named by an event of the same batch: it goes to `removed` and is
  * freed when the round ends. Timers need no such care, because each is taken off every list before it fires.
  *
- * Patient descriptors are in an epoll of their own, which is a descriptor of the first. When that is ready too soon after they
- * were last looked at, it is not listened to until the patience is over, or until the loop is awake for another reason.
+ * Patient descriptors are in an epoll of their own, which is a descriptor of the first. They are looked at once in each span of
+ * patience on average, with some credit after a silence. When that is used up, they are not listened to until there is credit for
+ * one look again, or until the loop is awake for another reason.
  */
 #include "net/loop.h"
 
@@ -25,6 +26,7 @@
 
 #define EVENTS_PER_ROUND 64
 #define SIGNALS_PER_ROUND 8
+#define PATIENT_CREDIT 20    /* looks at patient descriptors that come without waiting */
 #define PATIENT_ROUNDS 64    /* of reading what is there, before others have their turn */
 #define STATUS_UNKNOWN (-1) /* neither WIFEXITED nor WIFSIGNALED: someone else reaped the child */
 
@@ -92,7 +94,7 @@ struct loop {
 	struct loop_timer *patient_timer;
 	bool patient_waits; /* something is there, and is let wait */
 	bool patient_woke;  /* something came in this round */
-	usec_t patient_at;  /* when all of it was last looked at */
+	usec_t patient_debt; /* when all that was looked at since the last silence will have had its share of patience */
 };
 
 struct loop *loop_new(void)
@@ -218,7 +220,7 @@ static void look_at_patient(struct loop *l)
 	while (round++ < PATIENT_ROUNDS && (n = epoll_wait(l->patient, l->events, EVENTS_PER_ROUND, 0)) > 0)
 		run_fds(l, n);
 	if (n <= 0)
-		l->patient_at = clock_mono(clock_real());
+		l->patient_debt = usec_add(MAX_OF(l->patient_debt, clock_mono(clock_real())), l->patience);
 }
 
 /* It has only woken the loop: the end of the round sees what is due. */
@@ -238,7 +240,7 @@ static void patient_ready(void *arg, uint32_t events)
 /* The end of a round in which n descriptors were ready. Where others than patient ones were, the loop is awake anyway. */
 static void end_patience(struct loop *l, int n)
 {
-	usec_t due = usec_add(l->patient_at, l->patience);
+	usec_t due = l->patient_debt - PATIENT_CREDIT * l->patience;
 	bool others = n > l->patient_woke;
 
 	l->patient_woke = false;

@@ -25,8 +25,8 @@ usec_t loop_now(const struct loop *l); /* monotonic, as of the start of this rou
 struct loop_fd *loop_add_fd(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, uint32_t events),
                             void *arg);
 void loop_change_fd(struct loop_fd *f, uint32_t events);
-/* What comes here need not be looked at within the loop's patience: under load it is looked at together with others, which is
- * much cheaper than waking up for each. Who comes after a silence is not let wait, nor is a stream that has more. */
+/* What comes here may wait for the loop's patience when much comes: it is then looked at together with others, which is much
+ * cheaper than waking up for each. The first few after a silence do not wait, nor does a stream that has more. */
 void loop_fd_patient(struct loop_fd *f);
 void loop_set_patience(struct loop *l, usec_t span); /* 0, as at first: none. Before the first fd is patient */
 void loop_remove_fd(struct loop_fd *f); /* NULL is fine */

@@ -477,6 +477,19 @@ static void poke(struct watched *w)
 	assert_int_equal(write(w->fds[1], "x", 1), 1);
 }
 
+/* Uses up what comes without waiting. */
+static void use_credit(struct loop *l, struct watched *w)
+{
+	for (int i = 0; i < 20; i++) {
+		poke(w);
+		loop_run_once(l, DEADLINE);
+		assert_int_equal(w->events, 1);
+		w->events = 0;
+	}
+	poke(w);
+	loop_run_once(l, DEADLINE);
+}
+
 static void test_after_a_silence_nobody_waits_and_then_all_wait_together(void **state)
 {
 	_cleanup_(loop_freep) struct loop *l = loop_new();
@@ -490,8 +503,7 @@ static void test_after_a_silence_nobody_waits_and_then_all_wait_together(void **
 	loop_fd_patient(a.watch);
 	loop_fd_patient(b.watch);
 	loop_fd_patient(b.watch); /* is already */
-	poke(&a);
-	loop_run_once(l, DEADLINE);
+	use_credit(l, &a);
 	assert_int_equal(a.events, 1);
 	began = clock_mono(clock_real());
 	poke(&a);
@@ -517,8 +529,7 @@ static void test_who_is_awake_looks_at_all(void **state)
 	patient_open(&patient, l);
 	patient_open(&urgent, l);
 	loop_fd_patient(patient.watch);
-	poke(&patient);
-	loop_run_once(l, DEADLINE);
+	use_credit(l, &patient);
 	poke(&patient);
 	loop_run_once(l, 0);
 	assert_int_equal(patient.events, 1);
@@ -581,8 +592,7 @@ static void test_a_patient_watch_may_be_changed_and_removed_while_it_waits(void 
 	patient_open(&urgent, l);
 	loop_fd_patient(a.watch);
 	loop_fd_patient(b.watch);
-	poke(&a);
-	loop_run_once(l, DEADLINE);
+	use_credit(l, &a);
 	poke(&a);
 	poke(&b);
 	loop_run_once(l, 0);
