@@ -448,7 +448,7 @@ struct kube_client *kube_client_new(struct loop *l, const struct clock *clock, s
 	c->rng = rng_from_kernel();
 	for (size_t i = 0; i < KUBE_LANES; i++) {
 		c->lanes[i] = http_client_new(l, "sunk/" SUNK_VERSION);
-		if (i != KUBE_URGENT)
+		if (i == KUBE_LAZY)
 			http_client_patient(c->lanes[i]);
 		http_client_lines(c->lanes[i], lines[i]);
 	}
