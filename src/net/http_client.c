@@ -344,7 +344,7 @@ void http_cancel(struct http_call *call)
 	if (!call || call->state == CALL_TELLING || call->state == CALL_CANCELLED)
 		return;
 	c = call->client;
-	if (!c->in_curl) {
+	if (!c->in_curl || !call->easy) {
 		call_free(call);
 		ring(c); /* its pool may be empty now */
 		return;

@@ -71,6 +71,7 @@ struct http_line {
 };
 
 static void serve(struct http_origin *o);
+static bool pull(struct http_line *l);
 
 /* ---- the answer ---- */
 
@@ -272,7 +273,8 @@ static bool push(struct http_line *l)
 		if (r == CURLE_AGAIN)
 			break;
 		if (r != CURLE_OK) {
-			line_broken(l, r);
+			if (pull(l)) /* perhaps it has said why */
+				line_broken(l, r);
 			return false;
 		}
 		call->n_out += n;
@@ -317,8 +319,8 @@ static void peer_closed(struct http_line *l)
 		line_broken(l, CURLE_OK);
 }
 
-/* Until nothing is left: what TLS holds back already wakes nobody. */
-static void pull(struct http_line *l)
+/* Until nothing is left: what TLS holds back already wakes nobody. False when the line has been closed or given another call. */
+static bool pull(struct http_line *l)
 {
 	char data[READ_MAX];
 	CURLcode r;
@@ -328,16 +330,17 @@ static void pull(struct http_line *l)
 		n = 0;
 		r = curl_easy_recv(l->easy, data, sizeof(data), &n);
 		if (r == CURLE_AGAIN)
-			return;
+			return true;
 		if (r != CURLE_OK) {
 			line_broken(l, r);
-			return;
+			return false;
 		}
 		if (n == 0) {
 			peer_closed(l);
-			return;
+			return false;
 		}
 	} while (take(l, data, n));
+	return false;
 }
 
 /* Nothing may come while no request is under way; an end does. */
@@ -357,9 +360,10 @@ static void line_ready(void *arg, uint32_t events)
 	if (l->state == LINE_IDLE) {
 		if (!is_alive(l))
 			line_close(l);
-	} else if (!(events & EPOLLOUT) || push(l)) {
-		if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-			pull(l);
+	} else if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) ||
+	           pull(l)) { /* first: a server may refuse before it has read all */
+		if (events & EPOLLOUT)
+			push(l);
 	}
 	ls->o.settle(ls->o.arg);
 }
@@ -429,6 +433,10 @@ static void connected(struct http_line *l)
 	if (o->lines->o.patient)
 		loop_fd_patient(l->watch);
 	become_idle(l);
+	/* When nobody waits any more the peer may close it as any other; and curl would, if it never saw it used. */
+	l->used = list_empty(&o->queue);
+	if (l->used && (l->last || !is_alive(l)))
+		line_close(l);
 	serve(o);
 }
 
@@ -499,11 +507,14 @@ static bool make_room(struct http_lines *ls)
 /* Who waits gets what is idle, and a new line is made for who then still waits. */
 static void serve(struct http_origin *o)
 {
+	struct link *idle;
+
 	if (o->lines->stopped)
 		return;
-	while (!list_empty(&o->queue) && !list_empty(&o->idle))
-		line_begin(LIST_ITEM(o->idle.next, struct http_line, link),
-		           LIST_ITEM(o->queue.next, struct http_call, turn));
+	while (!list_empty(&o->queue) && (idle = list_take_head(&o->idle))) {
+		assert(o->idle.next != idle); /* what static analysis cannot see */
+		line_begin(LIST_ITEM(idle, struct http_line, link), LIST_ITEM(o->queue.next, struct http_call, turn));
+	}
 	if (!list_empty(&o->queue) && !o->connecting && make_room(o->lines))
 		line_connect(o, LIST_ITEM(o->queue.next, struct http_call, turn)->connect_timeout);
 }
@@ -655,6 +666,8 @@ void lines_forget(struct http_lines *ls)
 			line_close(LIST_ITEM(l, struct http_line, link));
 		LIST_EACH (l, &o->busy)
 			LIST_ITEM(l, struct http_line, link)->last = true;
+		if (o->connecting)
+			o->connecting->last = true;
 	}
 }
 

