@@ -130,12 +130,12 @@ static void slurm_says(struct scheduler *s, enum slurm_outcome outcome, int stat
 	                  .outcome = outcome, .message = "", .jobs = &job, .n = outcome == SLURM_OK, .asked = now });
 }
 
-static struct pod pod_in(enum pod_phase phase, const char *node)
+static struct pod pod_in(int phase, const char *node)
 {
 	return (struct pod) { .meta = { .uid = UID, .name = "pod", .ns = "ns" }, .phase = phase, .node_name = node };
 }
 
-static void look(struct scheduler *s, struct entry *e, enum pod_phase phase, const char *node)
+static void look(struct scheduler *s, struct entry *e, int phase, const char *node)
 {
 	struct pod pod = pod_in(phase, node);
 
