@@ -382,6 +382,31 @@ static bool decide_ended_early(const struct placeholder_view *v, const struct pl
 	return true;
 }
 
+/* Nodes that Slurm chose were no good. After the first another one is tried at once; then there may be none that is better, and each
+ * try costs a prolog, a lock, and a record that Slurm keeps for minutes. */
+static bool decide_refused(const struct placeholder_view *v, struct decision *d)
+{
+	const struct placeholder_job *last = NULL;
+	usec_t pause = 0, again;
+
+	for (uint32_t i = 0; i < v->n_jobs; i++) {
+		const struct placeholder_job *j = &v->jobs[i];
+
+		if (!job_is_over(j) || !j->released || !j->node)
+			continue;
+		if (last)
+			pause = MIN_OF(pause ? 2 * pause : PLACEHOLDER_AGAIN, PLACEHOLDER_REFUSED_MAX);
+		last = j;
+	}
+	again = last ? usec_add(last->over_since, pause) : 0;
+	if (v->now >= again)
+		return false;
+	unscheduled(d, "Unschedulable", "Slurm chose %s, where the Pod cannot run: %s; it is submitted again soon",
+	            last->node, str_or(v->place_why, "its event NodeRefused says why"));
+	rest(d, again);
+	return true;
+}
+
 static void decide_submit(const struct placeholder_view *v, const struct placeholder_job *ended, struct decision *d)
 {
 	rest(d, USEC_NEVER);
@@ -389,7 +414,7 @@ static void decide_submit(const struct placeholder_view *v, const struct placeho
 		step(d, STEP_LIST_JOBS, NULL);
 		return;
 	}
-	if (ended && decide_ended_early(v, ended, d))
+	if ((ended && decide_ended_early(v, ended, d)) || decide_refused(v, d))
 		return;
 	if (v->refused && v->now < v->refused_until) {
 		event(d, true, "SubmitFailed", "Slurm refuses the job: %s", v->refused);
@@ -447,8 +472,8 @@ static void decide_place(const struct placeholder_view *v, const struct placehol
 		break;
 	case PLACE_BAD: break;
 	}
-	event(d, true, "NodeRefused", "Slurm chose %s for job %u, where the Pod cannot run: %s; trying again",
-	      str_or(j->node, "?"), j->id, why);
+	event(d, true, "NodeRefused", "Slurm chose %s, where the Pod cannot run: %s; trying again",
+	      str_or(j->node, "?"), why); /* without the job: the same again is counted, not told anew */
 	step(d, STEP_RELEASE, j);
 	d->avoid = true;
 }

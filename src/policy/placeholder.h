@@ -28,6 +28,7 @@
 	(10 * USEC_SEC) /* the script learns that its Pod is over and ends by itself; then we do it */
 #define PLACEHOLDER_AGAIN (2 * USEC_SEC) /* first pause before a job that ended too early is made anew; doubles */
 #define PLACEHOLDER_AGAIN_MAX (5 * USEC_MINUTE)
+#define PLACEHOLDER_REFUSED_MAX USEC_MINUTE /* the same when its node was no good: others may be */
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
 #define DECISION_TEXT_MAX 1024
 #define CONDITION_JOB_LIVE "SlurmJobLive"
@@ -75,7 +76,7 @@ struct placeholder_view {
 	const struct feasible *feasible; /* NULL = the nodes are not known yet */
 	const char *waits_for; /* a volume that must be there before a node is chosen; NULL = none */
 	enum placing placing;
-	const char *place_why;
+	const char *place_why; /* also of the last node that was no good */
 	usec_t placing_since; /* monotonic, of PLACE_WAIT */
 	const char *refused; /* what Slurm said to the last submission; NULL = nothing */
 	usec_t refused_until; /* monotonic: not again before */

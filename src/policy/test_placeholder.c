@@ -73,6 +73,7 @@ static struct pod pod_of(enum shape shape)
 #define IN_PROLOG JOB(.state = JOB_RUNNING)
 #define STARTED JOB(.state = JOB_RUNNING, .mark = EXTRA_STARTED)
 #define ENDING(s) JOB(.state = (s), .flags = JOBF_COMPLETING, .mark = EXTRA_STARTED)
+#define REFUSED(i, since) { .id = (i), HERE, .state = JOB_CANCELLED, .released = true, .over_since = (since) }
 #define OVER(s) JOB(.state = (s), .over_since = NOW - USEC_HOUR)
 
 struct scenario {
@@ -144,6 +145,16 @@ static const struct scenario scenarios[] = {
 	{ "or is submitted again, as configured", ADOPTED, { OVER(JOB_CANCELLED) }, 1, .resubmit = true, .want = STEP_SUBMIT },
 	{ "cancelled by ourselves: again", ADOPTED, { JOB(.state = JOB_CANCELLED, .released = true, .over_since = NOW) }, 1,
 	  .want = STEP_SUBMIT },
+	{ "its second node was no good either: after a pause", ADOPTED, { REFUSED(7, NOW - USEC_MINUTE), REFUSED(8, NOW) }, 2, .want = STEP_REST,
+	  .want_unscheduled = "Unschedulable", .want_again = NOW + PLACEHOLDER_AGAIN },
+	{ "which grows", ADOPTED, { REFUSED(7, NOW - USEC_MINUTE), REFUSED(8, NOW - USEC_MINUTE), REFUSED(9, NOW - USEC_SEC) }, 3, .want = STEP_REST,
+	  .want_unscheduled = "Unschedulable", .want_again = NOW - USEC_SEC + 2 * PLACEHOLDER_AGAIN },
+	{ "and ends", ADOPTED, { REFUSED(7, NOW - USEC_MINUTE), REFUSED(8, NOW - PLACEHOLDER_AGAIN) }, 2, .want = STEP_SUBMIT },
+	{ "also when another one before it ended otherwise", ADOPTED, { OVER(JOB_NODE_FAIL), REFUSED(8, NOW - USEC_SEC), REFUSED(9, NOW) }, 3,
+	  .want = STEP_REST, .want_unscheduled = "Unschedulable", .want_again = NOW + PLACEHOLDER_AGAIN },
+	{ "given up while it waited: no node was tried", ADOPTED,
+	  { { .id = 7, .state = JOB_CANCELLED, .released = true, .over_since = NOW }, { .id = 8, .state = JOB_CANCELLED, .released = true, .over_since = NOW } },
+	  2, .want = STEP_SUBMIT },
 	{ "given up, but not cancelled yet (crash in between)", ADOPTED, { JOB(.state = JOB_PENDING, .released = true) }, 1,
 	  .want = STEP_CANCEL, .want_job = 7 },
 	{ "a prolog that failed is no cancel", ADOPTED, { JOB(.state = JOB_CANCELLED, .launch_failed = true, .over_since = NOW) }, 1,

@@ -27,7 +27,7 @@
 #include "port/kinds.h"
 #include "scheduler/scheduler.h"
 
-#define AVOID_MAX 4                /* nodes that refused a Pod lately */
+#define AVOID_MAX 64               /* nodes that refused a Pod lately */
 #define AVOID_SPAN (5 * USEC_MINUTE)
 #define SUBMITS_MAX 64                    /* under way at once: Slurm's other answers must get through */
 #define SETTLE_SPAN (3 * USEC_SEC)        /* for the watch to show what we wrote */
@@ -76,7 +76,8 @@ struct entry {
 	struct link asks; /* parked calls of its placeholder */
 	struct link submit_turn; /* scheduler.submit_turns, while others submit */
 	struct link condition_turn; /* scheduler.condition_turns, while others are told why they wait */
-	struct avoided avoid[AVOID_MAX];
+	struct avoided *avoid;
+	uint32_t n_avoid;
 	char *refused, *place_why, *settle_rv;
 	char *bound_node; /* the Node that we asked to bind the Pod to, until the watch shows it or the answer was a clear no */
 	char *hold_node; /* the Slurm node that its Pod holds without a job; NULL = none */

@@ -254,12 +254,12 @@ char *places_excluded(struct scheduler *s, struct entry *e, const struct feasibl
 
 	if (!f)
 		return NULL;
-	for (size_t i = 0; i < AVOID_MAX; i++)
+	for (uint32_t i = 0; i < e->n_avoid; i++)
 		avoids |= is_avoided(s, &e->avoid[i]);
 	if ((!avoids && !w->excluded_nodes) || hostlist_parse(&h, f->excluded, NULL) < 0 ||
 	    hostlist_parse(&h, w->excluded_nodes, NULL) < 0)
 		return mem_strdup(f->excluded);
-	for (size_t i = 0; i < AVOID_MAX; i++)
+	for (uint32_t i = 0; i < e->n_avoid; i++)
 		if (is_avoided(s, &e->avoid[i]))
 			hostlist_add(&h, e->avoid[i].node);
 	hostlist_sort_unique(&h);
@@ -276,21 +276,24 @@ char *places_excluded(struct scheduler *s, struct entry *e, const struct feasibl
 
 void places_avoid(struct scheduler *s, struct entry *e, const char *slurm_node)
 {
-	struct avoided *oldest = &e->avoid[0];
+	struct avoided *a = NULL;
 
 	if (str_empty(slurm_node))
 		return;
-	for (size_t i = 0; i < AVOID_MAX; i++) {
+	for (uint32_t i = 0; i < e->n_avoid; i++) /* the one of that name, else the one that is over first */
 		if (str_eq(e->avoid[i].node, slurm_node)) {
-			oldest = &e->avoid[i];
+			a = &e->avoid[i];
 			break;
-		}
-		if (e->avoid[i].until < oldest->until)
-			oldest = &e->avoid[i];
+		} else if (!a || e->avoid[i].until < a->until)
+			a = &e->avoid[i];
+	if (!a || (!str_eq(a->node, slurm_node) && now_of(s) < a->until && e->n_avoid < AVOID_MAX)) {
+		e->avoid = mem_realloc_n(e->avoid, e->n_avoid + 1, sizeof(*e->avoid));
+		a = &e->avoid[e->n_avoid++];
+		a->node = NULL;
 	}
-	free(oldest->node);
-	oldest->node = mem_strdup(slurm_node);
-	oldest->until = usec_add(now_of(s), AVOID_SPAN);
+	free(a->node);
+	a->node = mem_strdup(slurm_node);
+	a->until = usec_add(now_of(s), AVOID_SPAN);
 }
 
 static void set_placing(struct entry *e, enum placing what, const char *why, usec_t now)

@@ -59,8 +59,9 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	map_remove(&s->by_uid, e->uid);
 	link_remove(&e->submit_turn);
 	effects_no_wait(s, e);
-	for (size_t i = 0; i < AVOID_MAX; i++)
+	for (uint32_t i = 0; i < e->n_avoid; i++)
 		free(e->avoid[i].node);
+	free(e->avoid);
 	free(e->jobs);
 	free(e->key);
 	free(e->refused);
@@ -278,6 +279,7 @@ static void look(struct scheduler *s, struct entry *e)
 		.problems = &problems,
 		.feasible = feasible,
 		.waits_for = volume_why[0] && pod && pod->n_volumes ? volume_why : NULL,
+		.place_why = e->place_why,
 		.refused = e->refused,
 		.refused_until = e->refused_until,
 		.rules = &s->rules,

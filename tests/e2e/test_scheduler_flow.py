@@ -2,12 +2,18 @@
 """A Pod's way through Slurm: what is submitted for it, when it is bound, how it ends, and what a person can read on the way."""
 
 import re
+import time
 
 import pytest
 from world import PREFIX
 
 WORLD = {"options": ("--cpus", "16")}
 # Slurm stops preferring idle nodes only by itself: none of these tests depends on which node it takes.
+
+
+def stamp(text):
+    """Slurm's word for a moment, in seconds."""
+    return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
 
 
 # ---- the way of a Pod ----
@@ -332,6 +338,10 @@ def test_a_pod_is_never_bound_into_outofmemory(world, space):
     pod = space.pod("pinned", memory="100000Mi", annotations={"required-nodes": "n1"})
     assert "memory" in pod.says("NodeRefused")
     assert pod.node() is None
+    world.until("it was tried again", lambda: len(pod.jobs()) >= 4, 120)
+    jobs = pod.jobs()
+    pauses = [stamp(b["SubmitTime"]) - stamp(a["EndTime"]) for a, b in zip(jobs[1:], jobs[2:])]
+    assert pauses[0] >= 1 and pauses[1] >= 3, pauses  # the first two at once, then after 2 s, 4 s …; Slurm's times are whole seconds
     stray.delete(grace=0)
     pod.running()
 

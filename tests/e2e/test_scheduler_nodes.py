@@ -21,7 +21,7 @@ def test_a_node_that_goes_while_the_job_starts_is_never_bound_to(world, space):
         assert world.call("DELETE", f"/api/v1/nodes/k{name[1:]}").status == 200
         go.touch()
         prolog.write_text(before)
-        told = pod.says("NodeRefused", f"Slurm chose {name} for job {job}")
+        told = pod.says("NodeRefused", f"Slurm chose {name}")
         assert f"Kubernetes Node k{name[1:]} is gone" in told, told
         world.until("the job is given back", lambda: world.job_state(job) == "CANCELLED")
         assert pod.running().node() == ({"k1", "k2"} - {f"k{name[1:]}"}).pop()
