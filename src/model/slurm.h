@@ -145,7 +145,7 @@ struct slurm_conf { /* what we need to know of the controller's configuration */
 
 /* A job to submit: NULL and 0 mean "not set". Strings are passed as fields over RPC, never through a shell. */
 struct job_spec {
-	const char *name, *script, *extra, *comment, *account, *partition, *qos, *reservation;
+	const char *name, *script, *extra, *comment, *admin_comment, *account, *partition, *qos, *reservation;
 	const char *features, *prefer, *excluded, *required, *work_dir, *std_out, *std_err;
 	const char *tres_per_node; /* "gres:gpu:h100:2" */
 	const char *const *env;    /* "K=V" */

@@ -13,6 +13,7 @@ static const char *const step_names[] = {
 	[STEP_PLACE] = "place",
 	[STEP_SUBMIT] = "submit",
 	[STEP_ADOPT] = "adopt",
+	[STEP_IDENTIFY] = "identify",
 	[STEP_EXCLUDE] = "exclude",
 	[STEP_TAKE_VOLUME] = "take-volume",
 	[STEP_SELECT_NODE] = "select-node",
@@ -450,7 +451,9 @@ static void decide_pending(const struct placeholder_view *v, const struct placeh
 	            v->feasible && v->feasible->n_fit < v->feasible->n_places ? str_or(v->feasible->summary, "") : "",
 	            v->feasible && v->feasible->n_fit < v->feasible->n_places ? ")" : "");
 	d->patient = true;
-	if (!j->excluded_is_current)
+	if (j->misnamed) /* later its own script writes it */
+		step(d, STEP_IDENTIFY, j);
+	else if (!j->excluded_is_current)
 		step(d, STEP_EXCLUDE, j);
 }
 

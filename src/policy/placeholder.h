@@ -43,6 +43,7 @@ struct placeholder_job {
 	uint32_t mark_restarts;
 	int64_t hook_restarts; /* the run in which the hook was told "started"; -1 = it was not */
 	bool released; /* we gave it up ourselves */
+	bool misnamed; /* someone changed its extra, by which prologs know it */
 	bool launch_failed; /* it ended because it could not be started (prolog) */
 	bool excluded_is_current; /* its exclude list is what we want it to be */
 	const char *node; /* Slurm node; NULL = none */
@@ -90,6 +91,7 @@ enum step {
 	STEP_PLACE, /* look whether the Pod fits on the node of job `job`, then ask again */
 	STEP_SUBMIT,
 	STEP_ADOPT, /* write job-id, toleration and deadline on the Pod */
+	STEP_IDENTIFY, /* write the Pod's identity into the extra of job `job` */
 	STEP_EXCLUDE, /* give job `job` the exclude list of the view */
 	STEP_TAKE_VOLUME, /* give the waiting claim the volume that was chosen */
 	STEP_SELECT_NODE, /* give the waiting claim the node's name */

@@ -91,6 +91,45 @@ const char *extra_format(const struct extra_id *id, char text[EXTRA_MAX])
 	return text;
 }
 
+/* Behind its mark; false when there is none. Earlier versions wrote "sunk: released" and no more. */
+static bool read_admin_comment(const char *text, struct extra_id *id, bool *ret_released)
+{
+	static const char bare[] = "sunk: released";
+	const char *p = str_or(text, "");
+
+	*ret_released = str_starts(p, bare);
+	if (str_starts(p, RELEASED_MARK))
+		p += strlen(RELEASED_MARK);
+	else if (str_starts(p, OURS_MARK))
+		p += strlen(OURS_MARK);
+	else
+		return false;
+	return extra_parse(p, id) && id->mark == EXTRA_PLAIN;
+}
+
+bool job_claim_of(const struct job *job, struct job_claim *ret)
+{
+	struct job_claim c = { 0 };
+	struct extra_id said;
+	bool says = extra_parse(job->extra, &said);
+
+	c.sure = read_admin_comment(job->admin_comment, &c.id, &c.released);
+	c.misnamed = c.sure && (!says || !str_eq(said.uid, c.id.uid));
+	if (!c.sure) {
+		char name[sizeof(said.ns) + sizeof(said.name)];
+
+		if (!says)
+			return false;
+		snprintf(name, sizeof(name), "%s.%s", said.ns, said.name);
+		if (!str_eq(job->name, name))
+			return false;
+	}
+	if (!c.misnamed)
+		c.id = said;
+	*ret = c;
+	return true;
+}
+
 /* GPUs. The type is what the label of the node must be, when everything the Pod accepts comes to the same type. */
 
 #define GPU_VALUES_MAX 64 /* in one requirement; a list that is longer names no type */
@@ -250,6 +289,7 @@ void podjob_make(const struct pod *pod, const struct wishes *wishes, const struc
 	s->name = own(&j, str_printf("%.*s.%.*s", NS_MAX, str_or(pod->meta.ns, ""), NAME_MAX_BYTES,
 	                             str_or(pod->meta.name, "")));
 	s->extra = own(&j, mem_strdup(pod_identity(pod, identity)));
+	s->admin_comment = own(&j, str_printf(OURS_MARK "%s", identity));
 	s->comment = wishes->comment;
 	s->account = wishes->account;
 	s->partition = wishes->partition;

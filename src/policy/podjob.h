@@ -18,9 +18,11 @@
 /* "<namespace>/<name>/<uid>" */
 const char *pod_identity(const struct pod *pod, char text[POD_IDENTITY_MAX]);
 
-/* The job's admin comment once the scheduler gave it up: whoever cancelled it, it was us. Not in the extra, which the job's own script
- * may be writing at the same moment. */
-#define RELEASED_MARK "sunk: released"
+/* The job's admin comment: the same identity behind one of these. Anyone can give a job of his any name and extra; this only an operator
+ * of Slurm can write, so it proves whose the job is. RELEASED once the scheduler gave it up: whoever cancelled it, it was us. (Not in the
+ * extra, which the job's own script may be writing at the same moment.) */
+#define OURS_MARK "sunk: "
+#define RELEASED_MARK "sunk: released "
 
 /* What `extra` says: the identity, then nothing or ": started" (with " N" when the job was restarted N times). */
 enum extra_mark { EXTRA_PLAIN, EXTRA_STARTED };
@@ -33,6 +35,16 @@ struct extra_id {
 bool extra_parse(const char *extra, struct extra_id *ret);
 /* Identity with its mark, as it is written. */
 const char *extra_format(const struct extra_id *id, char text[EXTRA_MAX]);
+
+/* Which Pod a job stands for, as it says itself. */
+struct job_claim {
+	struct extra_id id;
+	bool sure;     /* the admin comment says so; else only name and extra, as anyone can write them */
+	bool released; /* we gave it up */
+	bool misnamed; /* its extra says something else, or nothing */
+};
+/* False when it stands for none. */
+bool job_claim_of(const struct job *job, struct job_claim *ret);
 
 /* A job ready to be submitted; owns its text. Not filled: script, env, bell_host, bell_port (the shell's). */
 struct podjob {

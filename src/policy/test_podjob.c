@@ -49,6 +49,7 @@ static void test_a_plain_pod_becomes_one_node_one_task_on_nothing_special(void *
 	podjob_make(make(&m, 1, 1, NULL, 0), &none, &standard, NULL, &j);
 	assert_string_equal(j.spec.name, "ml.web-0");
 	assert_string_equal(j.spec.extra, "ml/web-0/5b1e");
+	assert_string_equal(j.spec.admin_comment, "sunk: ml/web-0/5b1e");
 	assert_int_equal(j.spec.cpus, 1);
 	assert_int_equal(j.spec.memory_mb, 1);
 	assert_string_equal(j.spec.work_dir, "/");
@@ -457,6 +458,42 @@ static void test_what_is_no_identity_is_a_foreign_job(void **state)
 	assert_true(extra_parse(long_ns + 1, &(struct extra_id) { 0 }));
 }
 
+static void test_a_job_says_whose_it_is_where_only_operators_can_write(void **state)
+{
+	static const struct {
+		struct job job;
+		bool claims, sure, released, misnamed;
+		enum extra_mark mark;
+	} cases[] = {
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: a/p/u" }, true, true },
+		{ { .name = "a.p", .extra = "a/p/u: started", .admin_comment = "sunk: a/p/u" }, true, true, false, false, EXTRA_STARTED },
+		{ { .name = "other", .extra = "a/p/u", .admin_comment = "sunk: a/p/u" }, true, true },
+		{ { .name = "a.p", .extra = "note", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
+		{ { .name = "a.p", .extra = "a/p/v: started", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
+		{ { .name = "a.p", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: released a/p/u" }, true, true, true },
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: released" }, true, false, true },
+		{ { .name = "a.p", .extra = "a/p/u" }, true },
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "watch this one" }, true },
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: nonsense" }, true },
+		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: a/p/u: started" }, true },
+		{ { .name = "a.q", .extra = "a/p/u" }, false },
+		{ { .extra = "a/p/u" }, false },
+		{ { .name = "a.p" }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct job_claim c = { 0 };
+
+		if (job_claim_of(&cases[i].job, &c) != cases[i].claims || c.sure != cases[i].sure ||
+		    c.released != cases[i].released || c.misnamed != cases[i].misnamed || c.id.mark != cases[i].mark)
+			fail_msg("case %zu", i);
+		if (cases[i].claims)
+			assert_string_equal(c.id.uid, "u");
+	}
+}
+
 static void test_the_exit_code_is_that_of_the_container_that_failed_first(void **state)
 {
 	const struct {
@@ -562,5 +599,6 @@ TEST_MAIN(TEST(a_plain_pod_becomes_one_node_one_task_on_nothing_special), TEST(e
           TEST(amounts_are_rounded_up), TEST(infeasible_nodes_join_those_the_pod_excludes),
           TEST(gpus_are_asked_for_with_their_type_when_only_one_is_possible),
           TEST(without_a_label_or_with_an_endless_list_there_is_no_type), TEST(extra_is_read_back_as_it_was_written),
+          TEST(a_job_says_whose_it_is_where_only_operators_can_write),
           TEST(the_longest_identity_fits), TEST(what_is_no_identity_is_a_foreign_job),
           TEST(the_exit_code_is_that_of_the_container_that_failed_first))

@@ -536,6 +536,8 @@ static void job_changed(void *arg, struct slurm_result *r)
 		x->e->tries = 0;
 		if (x->step == STEP_EXCLUDE && j)
 			j->excluded = jobs_nodes_hash(s, x->excluded);
+		if (x->step == STEP_IDENTIFY) /* whoever changed it may do so again */
+			wait = USEC_SEC;
 		break;
 	case SLURM_NOT_LEADER: wait = USEC_SEC; break;
 	case SLURM_GONE: break;
@@ -577,7 +579,8 @@ static void released(void *arg, struct slurm_result *r)
 
 static void mark_released(struct effect *x)
 {
-	static const struct job_change change = { .what = JOB_CHANGE_ADMIN_COMMENT, .admin_comment = RELEASED_MARK };
+	_cleanup_free_ char *comment = str_printf(RELEASED_MARK "%s/%s", x->e->key, x->e->uid);
+	const struct job_change change = { .what = JOB_CHANGE_ADMIN_COMMENT, .admin_comment = comment };
 
 	x->s->o.slurm->ops->call(
 	        x->s->o.slurm,
@@ -592,13 +595,12 @@ static void verified(void *arg, struct slurm_result *r)
 	struct effect *x = arg;
 	struct scheduler *s = x->s;
 	struct known_job *j;
-	struct extra_id id;
 	bool same = false;
 
 	if (r->outcome == SLURM_OK && r->n) {
 		jobs_learn(s, &r->jobs[0], r->asked);
-		same = extra_parse(str_or(r->jobs[0].extra, ""), &id) && str_eq(id.uid, x->e->uid) &&
-		       r->jobs[0].state == x->state && !(r->jobs[0].flags & JOBF_COMPLETING);
+		same = jobs_is_of(s, &r->jobs[0], x->e) && r->jobs[0].state == x->state &&
+		       !(r->jobs[0].flags & JOBF_COMPLETING);
 	}
 	j = jobs_get(s, x->job);
 	if (r->outcome == SLURM_GONE && j && j->entry == x->e && j->known_at <= r->asked)
@@ -637,6 +639,15 @@ static void release(struct scheduler *s, struct entry *e, const struct pod *pod,
 
 	x->avoid = d->avoid;
 	with_job(x, mark_released);
+}
+
+static void identify(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
+{
+	_cleanup_free_ char *extra = str_printf("%s/%s", e->key, e->uid);
+
+	log_warn("Pod %s: someone changed the extra of its job %u, by which prologs know it: writing it anew", e->key,
+	         d->job);
+	change_job(s, e, pod, d, &(struct job_change) { .what = JOB_CHANGE_EXTRA, .extra = extra }, job_changed, NULL);
 }
 
 static void exclude(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
@@ -769,6 +780,7 @@ bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, con
 			list_add_tail(&s->submit_turns, &e->submit_turn);
 		return e->busy;
 	case STEP_ADOPT: adopt(s, e, pod, d, w); return true;
+	case STEP_IDENTIFY: identify(s, e, pod, d); return true;
 	case STEP_EXCLUDE: exclude(s, e, pod, d, f, w); return true;
 	case STEP_TAKE_VOLUME: take_volume(s, e, pod, d, volumes); return e->busy;
 	case STEP_SELECT_NODE: select_node(s, e, pod, d, volumes); return e->busy;

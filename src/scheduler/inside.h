@@ -188,6 +188,7 @@ bool jobs_known(const struct scheduler *s, const struct entry *e);
 struct known_job *jobs_get(const struct scheduler *s, uint32_t id);
 /* Puts one that was just submitted, or learns what Slurm says of one. NULL when it is not ours. */
 struct known_job *jobs_submitted(struct scheduler *s, struct entry *e, uint32_t id, const char *excluded);
+bool jobs_is_of(struct scheduler *s, const struct job *job, const struct entry *e); /* it stands for the entry's Pod */
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked);
 void jobs_forget(struct scheduler *s, struct known_job *j);
 /* The same for the same set of names; remembers the last one asked for. */

@@ -189,29 +189,57 @@ static bool set_text(char **to, const char *from)
 	return true;
 }
 
-/* A foreign job can have anything in its extra: ours also has the Pod's name. */
-static bool job_is_ours(struct scheduler *s, const struct job *job, struct extra_id *id)
+static bool in_namespaces(const struct scheduler *s, const char *ns)
 {
-	_cleanup_free_ char *name = NULL;
-
-	if (!job->extra || !extra_parse(job->extra, id))
-		return false;
 	for (uint32_t i = 0; i < s->rules.n_namespaces; i++)
-		if (str_eq(s->rules.namespaces[i], id->ns)) {
-			name = str_printf("%s.%s", id->ns, id->name);
-			return str_eq(job->name, name);
-		}
-	if (s->rules.n_namespaces)
-		return false;
-	name = str_printf("%s.%s", id->ns, id->name);
-	return str_eq(job->name, name);
+		if (str_eq(s->rules.namespaces[i], ns))
+			return true;
+	return s->rules.n_namespaces == 0;
+}
+
+/* The Pod itself names the job. */
+static bool is_annotated(const struct scheduler *s, const struct extra_id *id, uint32_t job)
+{
+	const struct pod *pod = store_get(s->pods, id->ns, id->name);
+	char text[12];
+
+	snprintf(text, sizeof(text), "%u", job);
+	return pod && str_eq(pod->meta.uid, id->uid) &&
+	       str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID), text);
+}
+
+/* Anyone can give a job the name and the extra of ours, and would have the Pod run under it. Jobs of earlier versions have no admin
+ * comment: those are ours when the scheduler's own user has them, or when their Pod knows them. And one that we know stays ours,
+ * whatever was done to its name and its extra. */
+static bool job_is_ours(struct scheduler *s, const struct job *job, const struct known_job *known, struct job_claim *ret)
+{
+	bool claims = job_claim_of(job, ret), same = known && known->submitted && known->submitted == job->submitted;
+
+	if (same && !(claims && (ret->sure || str_eq(ret->id.uid, known->entry->uid)))) {
+		const char *key = known->entry->key, *slash = strchr(key, '/');
+
+		*ret = (struct job_claim) { .misnamed = true };
+		str_copy(ret->id.ns, MIN_OF(sizeof(ret->id.ns), (size_t)(slash - key) + 1), key);
+		str_copy(ret->id.name, sizeof(ret->id.name), slash + 1);
+		str_copy(ret->id.uid, sizeof(ret->id.uid), known->entry->uid);
+		return true;
+	}
+	return claims && in_namespaces(s, ret->id.ns) &&
+	       (same || ret->sure || job->uid == s->rules.uid || is_annotated(s, &ret->id, job->id));
+}
+
+bool jobs_is_of(struct scheduler *s, const struct job *job, const struct entry *e)
+{
+	struct job_claim claim;
+
+	return job_is_ours(s, job, jobs_get(s, job->id), &claim) && str_eq(claim.id.uid, e->uid);
 }
 
 static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
 {
 	return a->state != b->state || a->flags != b->flags || a->restarts != b->restarts || a->mark != b->mark ||
 	       a->mark_restarts != b->mark_restarts || a->released != b->released ||
-	       a->launch_failed != b->launch_failed;
+	       a->misnamed != b->misnamed || a->launch_failed != b->launch_failed;
 }
 
 static bool is_ending(const struct placeholder_job *p)
@@ -222,7 +250,7 @@ static bool is_ending(const struct placeholder_job *p)
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
 {
 	struct known_job *j = jobs_get(s, job->id);
-	struct extra_id id;
+	struct job_claim claim;
 	struct entry *e;
 	struct placeholder_job was;
 	uint64_t excluded;
@@ -234,17 +262,12 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 		s->list_passed_over = true;
 		return j;
 	}
-	if (!job_is_ours(s, job, &id)) {
-		if (j) { /* its extra was changed under us: it is no longer the Pod's */
-			e = j->entry;
-			log_warn("job %u lost the name of its Pod %s in its extra: someone changed it", job->id,
-			         e->key);
-			jobs_forget(s, j);
-			entry_dirty(s, e, 0);
-		}
+	if (!job_is_ours(s, job, j, &claim)) {
+		if (j)
+			forget_namesake(s, j);
 		return NULL;
 	}
-	e = entry_make(s, id.uid, id.ns, id.name);
+	e = entry_make(s, claim.id.uid, claim.id.ns, claim.id.name);
 	if (!e)
 		return NULL;
 	if (j && (j->entry != e || (j->submitted && j->submitted != job->submitted))) {
@@ -259,9 +282,10 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	j->p.state = job->state;
 	j->p.flags = job->flags;
 	j->p.restarts = job->restarts;
-	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK);
-	j->p.mark = id.mark;
-	j->p.mark_restarts = id.restarts;
+	j->p.released |= claim.released;
+	j->p.misnamed = claim.misnamed;
+	j->p.mark = claim.id.mark;
+	j->p.mark_restarts = claim.id.restarts;
 	j->p.launch_failed = job->prolog_failed;
 	if (job->state == JOB_PENDING && !job->flags && e->terminate_job == job->id &&
 	    e->terminate_restarts == job->restarts && asked >= e->terminate_at)

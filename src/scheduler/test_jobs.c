@@ -300,7 +300,51 @@ static void test_a_ring_for_a_job_that_was_let_go_is_no_hurry(void **state)
 	end(&s);
 }
 
-TEST_MAIN(TEST(a_ring_for_a_job_that_was_let_go_is_no_hurry),
+static void test_a_job_of_another_user_is_no_pods_job(void **state)
+{
+	struct scheduler s;
+	struct job job = one(JOB_RUNNING);
+
+	(void)state;
+	begin(&s);
+	job.uid = 1000;
+	assert_null(jobs_learn(&s, &job, now));
+	assert_null(entry_get(&s, UID));
+	job.admin_comment = "sunk: ns/pod/" UID;
+	assert_non_null(jobs_learn(&s, &job, now)); /* submitted by us, for that user */
+	end(&s);
+}
+
+static void test_a_job_that_is_known_stays_its_pods_whatever_it_is_called(void **state)
+{
+	struct scheduler s;
+	struct job job = one(JOB_RUNNING);
+	struct known_job *j;
+
+	(void)state;
+	begin(&s);
+	j = jobs_learn(&s, &job, now);
+	assert_false(j->p.misnamed);
+	now += USEC_SEC;
+	job.name = "renamed";
+	job.extra = "mine";
+	job.uid = 1000;
+	assert_ptr_equal(jobs_learn(&s, &job, now), j);
+	assert_true(j->p.misnamed);
+	assert_string_equal(j->entry->uid, UID);
+	now += USEC_SEC;
+	job.extra = "ns/other/99999999-2222-3333-4444-555555555555";
+	assert_ptr_equal(jobs_learn(&s, &job, now), j);
+	assert_null(entry_get(&s, "99999999-2222-3333-4444-555555555555"));
+	now += USEC_SEC;
+	job.submitted += USEC_SEC; /* another one of that number */
+	assert_null(jobs_learn(&s, &job, now));
+	assert_null(jobs_get(&s, 7));
+	end(&s);
+}
+
+TEST_MAIN(TEST(a_job_of_another_user_is_no_pods_job), TEST(a_job_that_is_known_stays_its_pods_whatever_it_is_called),
+          TEST(a_ring_for_a_job_that_was_let_go_is_no_hurry),
           TEST(a_script_of_an_earlier_job_of_that_number_ends_nothing),
           TEST(what_is_known_already_need_not_be_told_again), TEST(when_slurm_is_stirred_reasons_are_asked_for_soon),
           TEST(as_soon_as_more_is_known_all_is_asked_for), TEST(an_answer_that_was_not_believed_is_no_measure),

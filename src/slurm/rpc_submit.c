@@ -37,6 +37,7 @@ static void fill_desc(const struct job_spec *s, job_desc_msg_t *d)
 	d->script = text(s->script);
 	d->extra = text(s->extra);
 	d->comment = text(s->comment);
+	d->admin_comment = text(s->admin_comment);
 	d->account = text(s->account);
 	d->partition = text(s->partition);
 	d->qos = text(s->qos);

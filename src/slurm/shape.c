@@ -169,7 +169,7 @@ static const struct field spec_fields[] = {
 	F(job_spec, gid),           F(job_spec, cpus),         F(job_spec, time_limit_min),
 	F(job_spec, memory_mb),     F(job_spec, has_priority), F(job_spec, priority),
 	F(job_spec, shared),        F(job_spec, hold),         F(job_spec, kill_on_node_fail),
-	F(job_spec, bell_host),     F(job_spec, bell_port),
+	F(job_spec, bell_host),     F(job_spec, bell_port),    F(job_spec, admin_comment),
 };
 const struct shape shape_spec = SHAPE(job_spec, spec_fields);
 
@@ -218,7 +218,7 @@ static_assert(SIZES_DIFFER ||
               "job");
 static_assert(SIZES_DIFFER || (sizeof(struct snode) == 176 && sizeof(struct spartition) == 40), "node, partition");
 static_assert(SIZES_DIFFER || (sizeof(struct slurm_stats) == 128 && sizeof(struct slurm_rpc_stat) == 24), "stats");
-static_assert(SIZES_DIFFER || (sizeof(struct slurm_conf) == 72 && sizeof(struct job_spec) == 208), "conf, spec");
+static_assert(SIZES_DIFFER || (sizeof(struct slurm_conf) == 72 && sizeof(struct job_spec) == 216), "conf, spec");
 static_assert(SIZES_DIFFER || (sizeof(struct job_change) == 56 && sizeof(struct node_change) == 80), "changes");
 
 const struct payload payloads[PAYLOADS] = {

@@ -614,7 +614,8 @@ static void test_a_waiting_job_is_changed(void **state)
 		                     .required = "n4",
 		                     .time_limit_min = 11 };
 	struct job_spec spec = {
-		.name = "change", .script = "#!/bin/sh\n", .memory_mb = 10, .excluded = "n[1,3]", .required = "n2"
+		.name = "change", .script = "#!/bin/sh\n", .memory_mb = 10, .excluded = "n[1,3]", .required = "n2",
+		.admin_comment = "sunk: ns/pod/uid"
 	};
 	struct slurm_result r;
 	uint32_t id;
@@ -622,6 +623,9 @@ static void test_a_waiting_job_is_changed(void **state)
 	(void)state;
 	change_node("n[2-4]", &(struct node_change) { .what = NODE_CHANGE_DRAIN, .reason = "test" });
 	id = real_submit(&real, &spec);
+	r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB, .job_id = id));
+	assert_text(r.jobs[0].admin_comment, "sunk: ns/pod/uid");
+	free(r.block);
 	real_expect(&real, ASK(.verb = SLURM_CHANGE_JOB, .job_id = id, .job_change = &change), SLURM_OK, 0);
 	r = real_ok(&real, ASK(.verb = SLURM_LOAD_JOB, .job_id = id));
 	assert_text(r.jobs[0].extra, "ns/pod/uid: started");

@@ -229,6 +229,36 @@ def test_a_job_of_someone_else_cannot_be_claimed(world, space, hook):
     world.never("the Pod suffers", lambda: pod.phase() != "Running" or world.job_state(fake) == "CANCELLED", 1)
 
 
+def test_nobody_takes_a_pods_place_with_a_job_of_his_own(world, space):
+    """Name and extra of a job are its owner's to choose: a small job that says what the Pod's says does not get the Pod to run."""
+    pod = space.pod("victim", cpu="4", annotations={"priority": "0"})
+    job = pod.submitted()
+    forged = space.sbatch("sleep 1000", "-n1", "--mem=64", "--uid=65534", "--gid=65534", "-J", f"{space.ns}.victim",
+                          "--extra", f"{space.ns}/victim/{pod.uid}: started")  # fmt: skip
+    world.until("it runs", lambda: world.job_state(forged) == "RUNNING")
+    world.never("it counts", lambda: pod.node() or pod.job_id() != str(job) or world.job_state(forged) != "RUNNING", 3)
+    world.scontrol("release", job)
+    pod.running()
+    assert pod.job_id() == str(job) and world.job_state(forged) == "RUNNING"
+    world.scancel(forged)
+    world.never("the Pod suffers", lambda: pod.phase() != "Running", 1)
+
+
+def test_a_job_with_another_name_and_extra_is_still_the_pods(world, space):
+    """A person, or a plugin, renames jobs or uses their extra: no second job, no lost Pod."""
+    waits, runs = space.pod("waits", annotations={"priority": "0"}), space.pod("runs").running()
+    for pod in (waits, runs):
+        job = pod.submitted()
+        world.scontrol("update", f"JobId={job}", "JobName=renamed", "Extra=mine")
+    world.until("its extra is as it was", lambda: world.job(waits.job_id())["Extra"] == f"{space.ns}/waits/{waits.uid}")
+    world.restart_scheduler()
+    world.never("a Pod suffers", lambda: runs.phase() != "Running" or len(waits.live_jobs()) != 1, 3)
+    world.scontrol("release", waits.job_id())
+    waits.running()
+    world.scancel(runs.job_id())
+    runs.vanishes()
+
+
 @HOOK_ALONE
 def test_garbage_is_answered_and_forgotten(world, space, hook):
     pod = space.pod("calm").running()

@@ -148,6 +148,7 @@ struct sjob *ctld_submit(struct world *w, const struct job_spec *spec)
 	j->id = c->next_id++;
 	j->name = mem_strdup(spec->name);
 	j->extra = mem_strdup(spec->extra);
+	j->admin_comment = mem_strdup(spec->admin_comment);
 	j->excluded = mem_strdup(spec->excluded);
 	j->required = mem_strdup(spec->required);
 	j->partition = mem_strdup(str_or(spec->partition, "main"));

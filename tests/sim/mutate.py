@@ -31,7 +31,7 @@ MUTATIONS = [
     ("bind before the script has started", POLICY, "	if (!job_has_started(j)) {\n		unscheduled", "	if (false) {\n		unscheduled"),
     ("a mark of an earlier run counts", POLICY, "	       ((j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts) ||\n", "	       (j->mark == EXTRA_STARTED ||\n"),
     ("a late `started` of an earlier run counts", "src/scheduler/hooks.c", "		if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)\n			j->p.hook_restarts = ask->run;", "		if (j->p.state == JOB_RUNNING)\n			j->p.hook_restarts = j->p.restarts;"),
-    ("what we give up is marked where scripts write", "src/scheduler/jobs.c", "	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK);", "	j->p.released |= str_eq(job->admin_comment, RELEASED_MARK) && id.mark == EXTRA_PLAIN;"),
+    ("what we give up is marked where scripts write", "src/scheduler/jobs.c", "	j->p.released |= claim.released;", "	j->p.released |= claim.released && claim.id.mark == EXTRA_PLAIN;"),
     ("a job that was resumed leaves its Pod lost", POLICY, "		d->live = !pod->meta.deletion;\n", ""),
     ("jobs of Pods that are gone stay", POLICY, "		if (v->now >= due) {\n			step(d, STEP_CANCEL, j);\n			return;\n		}\n		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished", "		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished"),
     ("the job is cancelled when the Pod is deleted, not when it is gone", POLICY, "		if (!pod->meta.deletion && v->bind_unsure)\n			step(d, STEP_BIND, j); /* the same", "		if (pod->meta.deletion || job_has_started(j))\n			step(d, STEP_CANCEL, j);\n		else if (!pod->meta.deletion && v->bind_unsure)\n			step(d, STEP_BIND, j); /* the same"),

@@ -50,6 +50,7 @@ static void rpc_free(struct rpc *c)
 	free((char *)c->ask.node);
 	free((char *)c->spec.name);
 	free((char *)c->spec.extra);
+	free((char *)c->spec.admin_comment);
 	free((char *)c->spec.excluded);
 	free((char *)c->spec.required);
 	free((char *)c->spec.partition);
@@ -479,6 +480,7 @@ static struct rpc *rpc_new(const struct slurm_request *q, slurm_done done, void 
 
 		c->spec = (struct job_spec) { .name = mem_strdup(s->name),
 			                      .extra = mem_strdup(s->extra),
+			                      .admin_comment = mem_strdup(s->admin_comment),
 			                      .excluded = mem_strdup(s->excluded),
 			                      .required = mem_strdup(s->required),
 			                      .partition = mem_strdup(s->partition),
