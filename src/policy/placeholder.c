@@ -51,6 +51,11 @@ bool job_holds_node(const struct placeholder_job *j)
 	return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || job_is_ending(j);
 }
 
+uint32_t job_run(const struct placeholder_job *j)
+{
+	return j->restarts - (j->state == JOB_PENDING && job_is_ending(j) && j->restarts > 0);
+}
+
 bool job_has_started(const struct placeholder_job *j)
 {
 	return j->state == JOB_RUNNING && !job_is_ending(j) &&
@@ -194,6 +199,7 @@ static void tell_end(const struct placeholder_job *j, const char *and_so, struct
 			cancelled_text(j->id, NULL, and_so, d->event_text);
 		}
 		return;
+	case JOB_PENDING: event(d, true, "Requeued", "Slurm job %u was requeued; %s", j->id, and_so); return;
 	case JOB_NODE_FAIL:
 	case JOB_BOOT_FAIL:
 		event(d, true, "NodeFailed", "Slurm node %s of job %u failed; %s", str_or(j->node, "?"), j->id, and_so);
@@ -453,7 +459,7 @@ static void decide_pending(const struct placeholder_view *v, const struct placeh
 	d->patient = true;
 	if (j->misnamed) /* later its own script writes it */
 		step(d, STEP_IDENTIFY, j);
-	else if (!j->excluded_is_current)
+	else if (v->feasible && !j->excluded_is_current)
 		step(d, STEP_EXCLUDE, j);
 }
 
@@ -542,6 +548,16 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 	decide_place(v, j, d);
 }
 
+/* Another scheduler's, or ours before it had another name. But who called with our token and is being ended has a job of ours. */
+static void decide_out_of_scope(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
+{
+	rest(d, USEC_NEVER);
+	if (!v->terminate || !v->pod->node_name || pod_is_over(v->pod))
+		return;
+	event(d, true, "Terminated", "Slurm ends job %u; the Pod is deleted", j->id);
+	delete_pod(v, d);
+}
+
 void placeholder_decide(const struct placeholder_view *v, struct decision *ret)
 {
 	const struct placeholder_job *j = placeholder_job_of(v);
@@ -550,7 +566,7 @@ void placeholder_decide(const struct placeholder_view *v, struct decision *ret)
 	if (!v->pod)
 		decide_gone(v, ret);
 	else if (!v->in_scope)
-		rest(ret, USEC_NEVER);
+		decide_out_of_scope(v, j, ret);
 	else if (pod_is_over(v->pod))
 		decide_over(v, ret);
 	else if (v->pod->node_name)

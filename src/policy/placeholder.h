@@ -131,6 +131,8 @@ const struct placeholder_job *placeholder_job_of(const struct placeholder_view *
 
 bool job_holds_node(const struct placeholder_job *j); /* running, suspended or still ending */
 bool job_is_over(const struct placeholder_job *j);
+/* The run of the job that has a script on a node: of one that is requeued, while it still ends, the one before the next. */
+uint32_t job_run(const struct placeholder_job *j);
 bool job_has_started(const struct placeholder_job *j); /* its script, in this run */
 bool pod_is_over(const struct pod *pod);
 

@@ -39,7 +39,7 @@ const char *extra_format(const struct extra_id *id, char text[EXTRA_MAX]);
 /* Which Pod a job stands for, as it says itself. */
 struct job_claim {
 	struct extra_id id;
-	bool sure;     /* the admin comment says so; else only name and extra, as anyone can write them */
+	bool sure; /* the admin comment says so; else only name and extra, as anyone can write them */
 	bool released; /* we gave it up */
 	bool misnamed; /* its extra says something else, or nothing */
 };

@@ -81,7 +81,7 @@ struct scenario {
 	enum shape pod;
 	struct placeholder_job jobs[3];
 	uint32_t n_jobs;
-	bool jobs_unknown, pod_unseen, terminate, nodes_unknown, none_fits, resubmit, unsure;
+	bool out_of_scope, jobs_unknown, pod_unseen, terminate, nodes_unknown, none_fits, resubmit, unsure;
 	usec_t pod_since;
 	enum placing placing;
 	enum step want;
@@ -105,6 +105,8 @@ static const struct scenario scenarios[] = {
 	{ "a pending job: the Pod says why", ADOPTED, { PENDING }, 1, .want = STEP_REST, .want_unscheduled = "Unschedulable" },
 	{ "its exclude list is kept current", ADOPTED, { JOB_RAW(SILENT, .state = JOB_PENDING) }, 1, .want = STEP_EXCLUDE,
 	  .want_job = 7, .want_unscheduled = "Unschedulable" },
+	{ "but not emptied while nodes are not known", ADOPTED, { JOB_RAW(SILENT, .state = JOB_PENDING) }, 1, .nodes_unknown = true,
+	  .want = STEP_REST, .want_unscheduled = "Unschedulable" },
 	{ "and so is its extra", ADOPTED, { JOB_RAW(SILENT, .state = JOB_PENDING, .misnamed = true) }, 1, .want = STEP_IDENTIFY,
 	  .want_job = 7, .want_unscheduled = "Unschedulable" },
 	{ "once it runs its script writes that", ADOPTED, { JOB(.state = JOB_RUNNING, .misnamed = true) }, 1, .want = STEP_REST,
@@ -193,11 +195,16 @@ static const struct scenario scenarios[] = {
 	{ "not known is not lost", BOUND, .jobs_unknown = true, .want = STEP_LIST_JOBS },
 	{ "an ended job with others unknown is not lost either", BOUND, { OVER(JOB_CANCELLED) }, 1, .jobs_unknown = true, .want = STEP_LIST_JOBS },
 	{ "requeued by an admin: the Pod goes", BOUND, { PENDING }, 1, .want = STEP_DELETE, .want_event = "Requeued", .want_lost = true },
+	{ "also while its first run still ends", BOUND, { JOB(.state = JOB_PENDING, .flags = JOBF_COMPLETING, .restarts = 1) }, 1,
+	  .want = STEP_DELETE, .want_event = "Requeued" },
 	{ "then the job", BOUND_LEAVES, { PENDING }, 1, .want = STEP_CANCEL, .want_job = 7, .want_lost = true },
 	{ "resumed before it went: all is well again", BOUND, { STARTED }, 1, .want = STEP_REST, .want_live = true },
 	{ "suspended: the Pod goes", BOUND, { JOB(.state = JOB_SUSPENDED) }, 1, .want = STEP_DELETE, .want_event = "Suspended", .want_lost = true },
 	{ "a job on another node is not the Pod's", BOUND, { JOB_RAW(SILENT, .state = JOB_RUNNING, .mark = EXTRA_STARTED, .node = "n2", .kube_node = "k2") }, 1,
 	  .want = STEP_RELEASE, .want_job = 7, .want_event = "WrongNode" },
+	{ "another scheduler's is left alone", BOUND, { ENDING(JOB_CANCELLED) }, 1, .out_of_scope = true, .want = STEP_REST },
+	{ "unless its script, which has our token, says that it is being ended", BOUND, { STARTED }, 1, .out_of_scope = true, .terminate = true,
+	  .want = STEP_DELETE, .want_event = "Terminated" },
 	/* the Pod is over */
 	{ "the script is told and ends by itself", DONE, { STARTED }, 1, .pod_since = NOW - USEC_SEC, .want = STEP_REST,
 	  .want_again = NOW - USEC_SEC + PLACEHOLDER_LINGER },
@@ -225,7 +232,7 @@ static void check(const struct scenario *c)
 	const struct placeholder_view v = {
 		.pod = c->pod == NO_POD ? NULL : &pod,
 		.pod_was_seen = !c->pod_unseen,
-		.in_scope = true,
+		.in_scope = !c->out_of_scope,
 		.pod_since = c->pod_since,
 		.jobs = c->jobs,
 		.n_jobs = c->n_jobs,
@@ -258,6 +265,20 @@ static void check(const struct scenario *c)
 		fail_msg("%s: lost is %d", c->what, d.lost);
 	if (c->want_again && d.again != c->want_again)
 		fail_msg("%s: again at %lld instead of %lld", c->what, (long long)d.again, (long long)c->want_again);
+}
+
+static void test_a_requeued_job_s_script_is_of_the_run_before(void **state)
+{
+	struct placeholder_job j = { .state = JOB_RUNNING, .restarts = 2 };
+
+	(void)state;
+	assert_int_equal(job_run(&j), 2);
+	j.state = JOB_PENDING;
+	assert_int_equal(job_run(&j), 2);
+	j.flags = JOBF_COMPLETING;
+	assert_int_equal(job_run(&j), 1);
+	j.restarts = 0;
+	assert_int_equal(job_run(&j), 0);
 }
 
 static void test_one_step_for_every_situation(void **state)
@@ -390,7 +411,8 @@ static void test_adoption_needs_annotation_toleration_and_deadline(void **state)
 	assert_false(pod_is_adopted(&pod, 7, 0));
 }
 
-TEST_MAIN(TEST(one_step_for_every_situation), TEST(all_problems_of_a_pod_are_told_at_once_and_nothing_is_submitted),
+TEST_MAIN(TEST(a_requeued_job_s_script_is_of_the_run_before), TEST(one_step_for_every_situation),
+          TEST(all_problems_of_a_pod_are_told_at_once_and_nothing_is_submitted),
           TEST(what_slurm_refused_is_said_in_its_words_and_tried_again_later), TEST(foreign_pods_are_left_alone),
           TEST(an_end_is_told_once_and_a_preemption_with_its_cause),
           TEST(adoption_needs_annotation_toleration_and_deadline))

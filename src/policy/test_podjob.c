@@ -466,10 +466,19 @@ static void test_a_job_says_whose_it_is_where_only_operators_can_write(void **st
 		enum extra_mark mark;
 	} cases[] = {
 		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: a/p/u" }, true, true },
-		{ { .name = "a.p", .extra = "a/p/u: started", .admin_comment = "sunk: a/p/u" }, true, true, false, false, EXTRA_STARTED },
+		{ { .name = "a.p", .extra = "a/p/u: started", .admin_comment = "sunk: a/p/u" },
+		  true,
+		  true,
+		  false,
+		  false,
+		  EXTRA_STARTED },
 		{ { .name = "other", .extra = "a/p/u", .admin_comment = "sunk: a/p/u" }, true, true },
 		{ { .name = "a.p", .extra = "note", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
-		{ { .name = "a.p", .extra = "a/p/v: started", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
+		{ { .name = "a.p", .extra = "a/p/v: started", .admin_comment = "sunk: a/p/u" },
+		  true,
+		  true,
+		  false,
+		  true },
 		{ { .name = "a.p", .admin_comment = "sunk: a/p/u" }, true, true, false, true },
 		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: released a/p/u" }, true, true, true },
 		{ { .name = "a.p", .extra = "a/p/u", .admin_comment = "sunk: released" }, true, false, true },
@@ -599,6 +608,5 @@ TEST_MAIN(TEST(a_plain_pod_becomes_one_node_one_task_on_nothing_special), TEST(e
           TEST(amounts_are_rounded_up), TEST(infeasible_nodes_join_those_the_pod_excludes),
           TEST(gpus_are_asked_for_with_their_type_when_only_one_is_possible),
           TEST(without_a_label_or_with_an_endless_list_there_is_no_type), TEST(extra_is_read_back_as_it_was_written),
-          TEST(a_job_says_whose_it_is_where_only_operators_can_write),
-          TEST(the_longest_identity_fits), TEST(what_is_no_identity_is_a_foreign_job),
-          TEST(the_exit_code_is_that_of_the_container_that_failed_first))
+          TEST(a_job_says_whose_it_is_where_only_operators_can_write), TEST(the_longest_identity_fits),
+          TEST(what_is_no_identity_is_a_foreign_job), TEST(the_exit_code_is_that_of_the_container_that_failed_first))

@@ -24,6 +24,7 @@
 #define STALE_TRIES_MAX 4
 #define TOLERATIONS_MAX 256
 #define URL_MAX 1024
+#define MUTE_SPAN (30 * USEC_SEC)
 
 /* An effect under way. */
 struct effect {
@@ -230,7 +231,10 @@ static void kube_answered(void *arg, const struct kube_result *r)
 	case KUBE_REFUSED:
 	case KUBE_FORBIDDEN:
 		log_error("Pod %s: %s: %s", x->e->key, step_name(x->step), r->message);
-		wait = pause_of(x, 5 * USEC_SEC);
+		if (x->step == STEP_REST) /* its conditions: what must be done is done all the same */
+			x->e->mute_until = usec_add(now_of(x->s), MUTE_SPAN);
+		else
+			wait = pause_of(x, 5 * USEC_SEC);
 		break;
 	case KUBE_BUDGET:
 	case KUBE_RETRY: wait = pause_of(x, r->retry_after); break;
@@ -410,6 +414,10 @@ bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *
 	}
 	if (!n)
 		return false;
+	if (now < e->mute_until) {
+		*ret_again = MIN_OF(*ret_again, e->mute_until);
+		return false;
+	}
 	change = KUBE_CHANGE(ref_of(pod));
 	change.conditions = conditions;
 	change.n_conditions = n;
@@ -445,6 +453,7 @@ static void submitted(void *arg, struct slurm_result *r)
 	switch (r->outcome) {
 	case SLURM_OK:
 		e->tries = 0;
+		e->started_at = e->ending_at = 0; /* of an earlier job */
 		free(e->refused);
 		e->refused = NULL;
 		jobs_submitted(s, e, r->job_id, x->excluded);

@@ -47,8 +47,10 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	if (list_empty(&e->asks))
 		return;
 	/* A Pod that never came to a node has nothing to wait for, and a node that is gone has nothing left on it. */
-	snprintf(json, sizeof(json), "{\"phase\":\"%s\",\"exitCode\":%d}", gone ? "Gone" : phases[pod->phase],
-	         e->has_exit_code ? e->exit_code : 0);
+	snprintf(json, sizeof(json), "{\"phase\":\"%s\"", gone ? "Gone" : phases[pod->phase]);
+	if (e->has_exit_code)
+		snprintf(json + strlen(json), sizeof(json) - strlen(json), ",\"exitCode\":%d", e->exit_code);
+	strcat(json, "}");
 	LIST_EACH (l, &e->asks) {
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
 
@@ -128,7 +130,7 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		const char *node = places_kube_node(s, j->node);
 
 		/* On another node it is by a later job: this one's node failed, and only its script does not know. */
-		if (!on || pod_is_over(pod) || !j->node || ask->run != j->p.restarts || (node && !str_eq(on, node))) {
+		if (!on || pod_is_over(pod) || !j->node || ask->run != job_run(&j->p) || (node && !str_eq(on, node))) {
 			ask->reply(ask->arg, 200, "{\"drained\":false}"); /* nothing is left that would be in the way */
 			break;
 		}
@@ -159,6 +161,7 @@ static void hook_loaded(void *arg, struct slurm_result *r)
 {
 	_cleanup_free_ struct hook_load *h = arg;
 	struct known_job *j = NULL;
+	struct job_claim claim;
 
 	if (h->term != h->s->term || (r->outcome != SLURM_OK && r->outcome != SLURM_GONE)) {
 		/* `terminate` must not wait for a Slurm that is away: what we know already will do. */
@@ -174,7 +177,10 @@ static void hook_loaded(void *arg, struct slurm_result *r)
 		jobs_learn(h->s, &r->jobs[0], r->asked);
 		j = jobs_get(h->s, h->ask.job_id);
 	}
-	if (!j)
+	if (!j && r->outcome == SLURM_OK && r->n && job_claim_of(&r->jobs[0], &claim) && str_eq(claim.id.uid, h->uid))
+		/* A 404 would end it, and its Pod may run. */
+		h->ask.reply(h->ask.arg, 403, "{\"error\":\"the Pod is not in this scheduler's scope\"}");
+	else if (!j)
 		h->ask.reply(h->ask.arg, 404, "{\"error\":\"no such job of a Pod\"}");
 	else if (!str_eq(j->entry->uid, h->uid))
 		h->ask.reply(h->ask.arg, 403, "{\"error\":\"the token is another job's\"}");

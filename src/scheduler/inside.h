@@ -84,6 +84,7 @@ struct entry {
 	usec_t gone_since, over_since, doubt_since, refused_until, settle_until, not_before;
 	usec_t placing_since, waiting_since, condition_at, reason_asked;
 	usec_t seen_at, started_at, ending_at; /* for latencies; 0 = not, or observed already */
+	usec_t mute_until; /* the API server does not take its conditions: not again before, and nothing waits for it */
 	usec_t terminate_at; /* when a script of terminate_job called last */
 	uint64_t said[SAID]; /* hashes of the last events */
 	uint64_t annotations; /* hash of the annotations that Slurm refused */
@@ -125,6 +126,7 @@ struct scheduler {
 	struct numbers *numbers;
 	size_t n_holds; /* entries with a hold_node */
 	bool leading, told_kill_wait;
+	bool conf_known; /* the controller has told its settings */
 	unsigned submits, conditions; /* under way */
 	size_t n_waiting; /* entries with waiting_since: their Pods have not been told why they wait */
 	struct link submit_turns, condition_turns; /* entries that wait until fewer are */
@@ -174,6 +176,7 @@ bool pod_in_scope(const struct scheduler *s, const struct pod *pod);
 usec_t now_of(const struct scheduler *s);
 void wake(struct scheduler *s);
 uint64_t hash_text(const char *text);
+void look_at_all(struct scheduler *s); /* every entry, once more */
 
 /* jobs.c */
 void jobs_step(struct scheduler *s, usec_t now);

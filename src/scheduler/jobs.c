@@ -32,6 +32,7 @@
 #define RING_PAUSE_KNOWN USEC_SEC /* the same when jobs end because we told them that their Pods are over: no news */
 #define LET_GO_SPAN (3 * USEC_SEC) /* such a job has ended by then */
 #define CONF_SPAN (5 * USEC_MINUTE)
+#define CONF_RETRY USEC_SEC
 #define RING_PAUSE (20 * USEC_MSEC)
 #define RETRY_BASE (500 * USEC_MSEC)
 #define RETRY_MAX (15 * USEC_SEC)
@@ -211,7 +212,8 @@ static bool is_annotated(const struct scheduler *s, const struct extra_id *id, u
 /* Anyone can give a job the name and the extra of ours, and would have the Pod run under it. Jobs of earlier versions have no admin
  * comment: those are ours when the scheduler's own user has them, or when their Pod knows them. And one that we know stays ours,
  * whatever was done to its name and its extra. */
-static bool job_is_ours(struct scheduler *s, const struct job *job, const struct known_job *known, struct job_claim *ret)
+static bool job_is_ours(struct scheduler *s, const struct job *job, const struct known_job *known,
+                        struct job_claim *ret)
 {
 	bool claims = job_claim_of(job, ret), same = known && known->submitted && known->submitted == job->submitted;
 
@@ -238,8 +240,8 @@ bool jobs_is_of(struct scheduler *s, const struct job *job, const struct entry *
 static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
 {
 	return a->state != b->state || a->flags != b->flags || a->restarts != b->restarts || a->mark != b->mark ||
-	       a->mark_restarts != b->mark_restarts || a->released != b->released ||
-	       a->misnamed != b->misnamed || a->launch_failed != b->launch_failed;
+	       a->mark_restarts != b->mark_restarts || a->released != b->released || a->misnamed != b->misnamed ||
+	       a->launch_failed != b->launch_failed;
 }
 
 static bool is_ending(const struct placeholder_job *p)
@@ -622,16 +624,20 @@ static void conf_told(void *arg, struct slurm_result *r)
 
 	s->asking_conf = false;
 	if (r->outcome != SLURM_OK) {
-		s->conf_due = usec_add(now_of(s), 5 * USEC_SEC);
+		s->conf_due = usec_add(now_of(s), CONF_RETRY);
 		wake(s);
 		return;
 	}
 	s->conf_due = usec_add(now_of(s), CONF_SPAN);
+	s->conf_known = true;
 	s->accounting = r->conf->accounting;
 	theirs = (usec_t)r->conf->kill_wait_s * USEC_SEC;
+	wake(s);
 	if (!s->o.kill_wait_given) {
-		if (s->rules.kill_wait != theirs)
+		if (s->rules.kill_wait != theirs) {
 			log_info("Slurm's KillWait is %u s", r->conf->kill_wait_s);
+			look_at_all(s);
+		}
 		s->rules.kill_wait = theirs;
 	} else if (s->rules.kill_wait != theirs && !s->told_kill_wait) {
 		s->told_kill_wait = true;

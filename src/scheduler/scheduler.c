@@ -113,6 +113,14 @@ bool pod_in_scope(const struct scheduler *s, const struct pod *pod)
 	return s->rules.n_namespaces == 0;
 }
 
+static void note_end(struct entry *e, const struct pod *pod)
+{
+	if (!pod_is_over(pod))
+		return;
+	e->exit_code = pod_exit_code(pod);
+	e->has_exit_code = true;
+}
+
 static void pod_changed(void *arg, enum store_event event, const void *was, const void *is)
 {
 	struct scheduler *s = arg;
@@ -136,6 +144,8 @@ static void pod_changed(void *arg, enum store_event event, const void *was, cons
 	if (!e)
 		return;
 	e->seen = true;
+	if (is)
+		note_end(e, pod); /* it may be gone before it is looked at */
 	entry_dirty(s, e, 0);
 }
 
@@ -162,12 +172,9 @@ static void note_pod(struct scheduler *s, struct entry *e, const struct pod *pod
 	}
 	e->gone_since = 0;
 	e->seen = true;
-	if (pod_is_over(pod)) {
-		if (!e->over_since)
-			e->over_since = now;
-		e->exit_code = pod_exit_code(pod);
-		e->has_exit_code = true;
-	}
+	if (pod_is_over(pod) && !e->over_since)
+		e->over_since = now;
+	note_end(e, pod);
 	if (e->refused && e->annotations != annotations_hash(pod)) { /* changed by someone: Slurm may take it now */
 		free(e->refused);
 		e->refused = NULL;
@@ -260,10 +267,13 @@ static void look(struct scheduler *s, struct entry *e)
 	}
 	if (in_scope && pod_needs_nodes(pod)) {
 		validate_pod(pod, &s->rules, &wishes, &problems);
-		if (volumes_find(s, pod, &volumes) &&
+		bool known = volumes_find(s, pod, &volumes);
+
+		if (known &&
 		    (!pod->n_volumes || volumes_before_bind(pod, &volumes, NULL, &claim, volume_why) == VOLUMES_READY))
 			volume_why[0] = '\0';
-		feasible = places_feasible(s, pod, &volumes);
+		if (known || !pod->n_volumes) /* else nobody knows where it can reach them */
+			feasible = places_feasible(s, pod, &volumes);
 		excluded = places_excluded(s, e, feasible, &wishes);
 	}
 	jobs = view_jobs(s, e, excluded);
@@ -320,6 +330,21 @@ static void look(struct scheduler *s, struct entry *e)
 
 /* ---- the whole ---- */
 
+void look_at_all(struct scheduler *s)
+{
+	struct entry *e;
+	size_t i = 0;
+
+	while ((e = map_next(&s->by_uid, &i)))
+		entry_dirty(s, e, 0);
+}
+
+/* Pods are refused by it, and scripts keep what they were given: no guess. */
+static bool kill_wait_known(const struct scheduler *s)
+{
+	return s->o.kill_wait_given || s->conf_known;
+}
+
 usec_t scheduler_step(struct scheduler *s)
 {
 	usec_t now = now_of(s), next, volumes;
@@ -333,7 +358,7 @@ usec_t scheduler_step(struct scheduler *s)
 	who_step(s, now);
 	effects_step(s, now);
 	volumes = volumes_step(s, now);
-	if (store_synced(s->pods) && store_synced(s->nodes) && s->listed_at) {
+	if (store_synced(s->pods) && store_synced(s->nodes) && s->listed_at && kill_wait_known(s)) {
 		while (n++ < ENTRIES_PER_STEP && (uid = dirty_take(&s->dirty, now))) {
 			struct entry *e = entry_get(s, uid);
 
@@ -392,6 +417,8 @@ static const char *not_read(const struct scheduler *s)
 		return "Nodes have";
 	if (s->leading && !s->listed_at)
 		return "Slurm's jobs have";
+	if (s->leading && !kill_wait_known(s))
+		return "Slurm's settings have";
 	if (s->leading && !places_known(s))
 		return "Slurm's nodes have";
 	return NULL;

@@ -226,7 +226,7 @@ static void test_a_script_that_says_it_again_is_parked_again(void **state)
 	look(&s, e, POD_SUCCEEDED, "k1");
 	assert_int_equal(first.n, 1);
 	assert_int_equal(second.n, 1);
-	assert_string_equal(second.json, "{\"phase\":\"Succeeded\",\"exitCode\":0}");
+	assert_string_equal(second.json, "{\"phase\":\"Succeeded\"}");
 	end(&s);
 }
 
@@ -302,7 +302,53 @@ static void test_who_may_not_ask_is_not_parked(void **state)
 	end(&s);
 }
 
-TEST_MAIN(TEST(who_says_no_patience_hears_at_once), TEST(who_has_patience_counts_at_once_and_hears_how_the_pod_ends),
-          TEST(patience_ends_and_has_a_limit), TEST(a_script_that_says_it_again_is_parked_again),
-          TEST(what_is_not_as_known_is_asked_of_slurm_first), TEST(a_late_word_of_an_earlier_run_starts_nothing),
-          TEST(who_may_not_ask_is_not_parked))
+static void test_a_pod_that_nobody_saw_end_has_no_exit_code(void **state)
+{
+	struct scheduler s;
+	struct entry *e = begin(&s, true);
+	struct got g;
+
+	(void)state;
+	started(&s, PATIENCE, 0, "n1", &g);
+	hooks_answer(&s, e, NULL, now);
+	assert_int_equal(g.status, 200);
+	assert_string_equal(g.json, "{\"phase\":\"Gone\"}");
+	end(&s);
+}
+
+/* 404 ends a placeholder after a while, and its Pod may run. */
+static void test_a_job_that_left_the_scope_is_not_unknown(void **state)
+{
+	static const char *const elsewhere[] = { "other" };
+	struct scheduler s;
+	struct got g;
+
+	(void)state;
+	begin(&s, false);
+	s.rules.namespaces = elsewhere;
+	s.rules.n_namespaces = 1;
+	started(&s, PATIENCE, 0, "n1", &g);
+	slurm_says(&s, SLURM_OK, JOB_RUNNING);
+	assert_int_equal(g.status, 403);
+	assert_null(entry_get(&s, UID));
+	end(&s);
+}
+
+static void test_nothing_is_decided_by_a_killwait_that_is_only_guessed(void **state)
+{
+	struct scheduler s;
+	struct err err = { 0 };
+
+	(void)state;
+	begin(&s, false);
+	s.nodes = s.pods;
+	assert_false(scheduler_ready(&s, &err));
+	assert_non_null(strstr(err_text(&err), "Slurm's settings"));
+	end(&s);
+}
+
+TEST_MAIN(TEST(a_pod_that_nobody_saw_end_has_no_exit_code), TEST(a_job_that_left_the_scope_is_not_unknown),
+          TEST(nothing_is_decided_by_a_killwait_that_is_only_guessed), TEST(who_says_no_patience_hears_at_once),
+          TEST(who_has_patience_counts_at_once_and_hears_how_the_pod_ends), TEST(patience_ends_and_has_a_limit),
+          TEST(a_script_that_says_it_again_is_parked_again), TEST(what_is_not_as_known_is_asked_of_slurm_first),
+          TEST(a_late_word_of_an_earlier_run_starts_nothing), TEST(who_may_not_ask_is_not_parked))

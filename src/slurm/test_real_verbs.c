@@ -613,10 +613,12 @@ static void test_a_waiting_job_is_changed(void **state)
 		                     .comment = "c $(x)",
 		                     .required = "n4",
 		                     .time_limit_min = 11 };
-	struct job_spec spec = {
-		.name = "change", .script = "#!/bin/sh\n", .memory_mb = 10, .excluded = "n[1,3]", .required = "n2",
-		.admin_comment = "sunk: ns/pod/uid"
-	};
+	struct job_spec spec = { .name = "change",
+		                 .script = "#!/bin/sh\n",
+		                 .memory_mb = 10,
+		                 .excluded = "n[1,3]",
+		                 .required = "n2",
+		                 .admin_comment = "sunk: ns/pod/uid" };
 	struct slurm_result r;
 	uint32_t id;
 

@@ -48,6 +48,7 @@ def test_a_pod_force_deleted_ends_its_job(world, space):
     pod = space.pod("forced").running()
     pod.delete(grace=0)
     world.until("the job is over", lambda: not pod.live_jobs())
+    assert pod.jobs()[-1]["JobState"] != "COMPLETED", pod.jobs()  # nobody saw the Pod succeed
 
 
 # ---- the job goes, then its Pod ----
@@ -178,6 +179,7 @@ def test_a_job_requeued_by_an_admin_does_not_leave_its_pod_without_one(world, sp
     world.scontrol("update", f"jobid={job_id}", "requeue=1")
     world.scontrol("requeue", job_id)
     pod.vanishes()
+    assert pod.events("Requeued"), pod.events()
     world.until("no job is left", lambda: not pod.live_jobs(), 40)
 
 

@@ -26,7 +26,7 @@ POLICY = "src/policy/placeholder.c"
 
 # name; file, what is there, what is put there instead; and so on, where one thing is held twice and only both together break it
 MUTATIONS = [
-    ("submit without having seen all jobs", POLICY, "	if (!v->jobs_known) {\n		step(d, STEP_LIST_JOBS, NULL);\n		return;\n	}\n	if (ended", "	if (ended"),
+    ("submit without having seen all jobs", POLICY, "	if (!v->jobs_known) {\n		step(d, STEP_LIST_JOBS, NULL);\n		return;\n	}\n	if ((ended", "	if ((ended"),
     ("a lost answer to a submission means that nothing happened", "src/scheduler/effects.c", "		if (r->maybe_done) {\n			e->doubt_since", "		if (false) {\n			e->doubt_since"),
     ("bind before the script has started", POLICY, "	if (!job_has_started(j)) {\n		unscheduled", "	if (false) {\n		unscheduled"),
     ("a mark of an earlier run counts", POLICY, "	       ((j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts) ||\n", "	       (j->mark == EXTRA_STARTED ||\n"),
