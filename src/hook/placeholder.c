@@ -65,7 +65,7 @@ static void say_news(const struct placeholder *p, enum plan_news news, int statu
 		[NEWS_ODD] =
 		        "the scheduler's hook gives an answer that makes no sense, trying on (is SUNK_HOOK_URL right?)",
 		[NEWS_UNKNOWN] = "the scheduler knows neither this job nor its Pod, nothing is left to wait for",
-		[NEWS_NOT_MARKED] = "the job's extra could not be marked as started, trying on",
+		[NEWS_NOT_MARKED] = "the job's extra could not be marked as started",
 		[NEWS_NOT_DRAINED] =
 		        "the Pod is still there shortly before Slurm kills this job, and the hook could not be "
 		        "told to drain the node",
@@ -198,7 +198,7 @@ static void read_signals(struct placeholder *p)
 
 static int hold(struct placeholder *p)
 {
-	while (!p->plan.over) {
+	while (!plan_is_over(&p->plan, now_mono())) {
 		usec_t now, next;
 
 		read_signals(p);

@@ -14,6 +14,9 @@
 /* The scheduler binds the Pod when it hears `started`, and scontrol would be in the way of that on a busy node; the mark is for a
  * scheduler that did not hear it. That it did shows only at the end. */
 #define MARK_AFTER USEC_SEC
+/* The end waits this long for the mark: while slurmctld is away, scontrol may hang. A job that was told its end is expected to
+ * end within three seconds by the scheduler, which cancels it after ten. */
+#define MARK_LAST_MAX (2 * USEC_SEC)
 
 usec_t plan_drain_after(usec_t kill_wait)
 {
@@ -25,9 +28,11 @@ void plan_init(struct plan *p, usec_t kill_wait, struct rng rng)
 	*p = (struct plan) { .kill_wait = kill_wait, .rng = rng };
 }
 
-static usec_t mark_after(const struct plan_try *started)
+static usec_t mark_after(const struct plan *p)
 {
-	return started->done || started->failures ? 0 : started->since + MARK_AFTER;
+	const struct plan_try *started = &p->tries[TASK_STARTED];
+
+	return p->told || started->done || started->failures ? 0 : started->since + MARK_AFTER;
 }
 
 /* When the task may run at all: from then on until something changes. USEC_NEVER: not as things are. */
@@ -38,12 +43,12 @@ static usec_t due(const struct plan *p, enum plan_task t)
 	usec_t at = y->not_before;
 
 	switch (t) {
-	case TASK_STARTED: useful = !p->ending; break; /* nothing may start for a job that ends */
+	case TASK_STARTED: useful = !p->ending && !p->told; break; /* nothing may start for a job that ends */
 	case TASK_MARK:
 		useful = !p->ending; /* nor can it be marked */
-		at = MAX_OF(at, mark_after(&p->tries[TASK_STARTED]));
+		at = MAX_OF(at, mark_after(p));
 		break;
-	case TASK_WAIT: useful = !p->ending && p->tries[TASK_STARTED].done; break;
+	case TASK_WAIT: useful = !p->ending && !p->told && p->tries[TASK_STARTED].done; break;
 	case TASK_TERMINATE: useful = p->ending; break;
 	case TASK_DRAIN:
 		useful = p->ending;
@@ -51,20 +56,27 @@ static usec_t due(const struct plan *p, enum plan_task t)
 		break;
 	case TASKS: break;
 	}
-	return useful && !y->done && !p->over ? at : USEC_NEVER;
+	return useful && !y->done ? at : USEC_NEVER;
+}
+
+bool plan_is_over(const struct plan *p, usec_t now)
+{
+	return p->over || (p->told && now >= p->told_at + MARK_LAST_MAX);
 }
 
 bool plan_wants(const struct plan *p, enum plan_task t, usec_t now)
 {
-	usec_t at = due(p, t);
+	usec_t at = plan_is_over(p, now) ? USEC_NEVER : due(p, t);
 
 	return p->tries[t].running ? at != USEC_NEVER : at <= now;
 }
 
 usec_t plan_next(const struct plan *p, usec_t now)
 {
-	usec_t next = USEC_NEVER;
+	usec_t next = p->told ? p->told_at + MARK_LAST_MAX : USEC_NEVER;
 
+	if (plan_is_over(p, now))
+		return now;
 	for (enum plan_task t = 0; t < TASKS; t++) {
 		usec_t at = due(p, t);
 
@@ -92,12 +104,22 @@ void plan_end(struct plan *p, usec_t now)
 	p->ending = true;
 	p->ending_since = now;
 	p->n_unknown = 0;
+	if (p->told)
+		p->over = true; /* the Pod is, and a job that ends cannot be marked */
 }
 
-static void over(struct plan *p, int exit_status)
+/* The Pod is over. So is the job, but for the mark: it is made now if it was not, unless that has failed already. */
+static void told(struct plan *p, int exit_status, usec_t now)
 {
-	p->over = true;
+	const struct plan_try *mark = &p->tries[TASK_MARK];
+
 	p->exit_status = exit_status;
+	if (p->ending || mark->done || (mark->failures && !mark->running)) {
+		p->over = true;
+		return;
+	}
+	p->told = true;
+	p->told_at = now;
 }
 
 /* Trouble is news when it is another than this task had, and was not said lately. */
@@ -133,7 +155,7 @@ static enum plan_news succeeded(struct plan *p, enum plan_task t, const struct p
 	}
 	y->failures = 0;
 	if (ends)
-		over(p, a->exit_code >= 0 ? a->exit_code : PLAN_STATUS_TERM);
+		told(p, a->exit_code >= 0 ? a->exit_code : PLAN_STATUS_TERM, now);
 	else if (a->status == 200 || t == TASK_STARTED)
 		y->done = true;
 	else
@@ -149,13 +171,15 @@ static enum plan_news unknown(struct plan *p, enum plan_task t, usec_t now)
 	again(p, t, now, 0);
 	if (p->n_unknown < UNKNOWN_TIMES_MIN || now - p->unknown_since < PLAN_UNKNOWN_MIN)
 		return NEWS_NONE;
-	over(p, p->ending ? PLAN_STATUS_TERM : 1);
+	p->over = true;
+	p->exit_status = p->ending ? PLAN_STATUS_TERM : 1;
 	return NEWS_UNKNOWN;
 }
 
 enum plan_news plan_answered(struct plan *p, enum plan_task t, const struct plan_answer *a, usec_t now)
 {
 	p->tries[t].running = false;
+	p->over |= t == TASK_MARK && p->told; /* made or not: the end waited for one try */
 	if (t == TASK_MARK && a->status != 200) {
 		again(p, t, now, 0);
 		return tell(p, t, NEWS_NOT_MARKED, now);

@@ -3,11 +3,12 @@
  * What a placeholder does next. Pure: values in, values out; time and answers come from placeholder.c, which does what is
  * wanted here and reports what came of it.
  *
- *   started ──► over                            a Pod ends by itself: the call lasts until then
- *   started ──► wait ──► over                   the Pod runs for longer than a call, or the scheduler is an older one
+ *   started ──► told ──► over                   a Pod ends by itself: the call lasts until then
+ *   started ──► wait ──► told ──► over          the Pod runs for longer than a call, or the scheduler is an older one
  *   any moment, on a signal ──► terminate ──► over, with drain shortly before Slurm's KILL
  *
- * The job is marked meanwhile. `started` that broke is said again, for the next scheduler may not have heard it.
+ * The job is marked meanwhile, or between told and over. `started` that broke is said again, for the next scheduler may not
+ * have heard it.
  *
  * What must hold: it is over only when the hook said that the Pod is over, or that there is none (404 for long). Whatever
  * else is answered, or not answered, only leads to another try: Slurm must not give the node to others while a Pod may run.
@@ -60,7 +61,9 @@ struct plan {
 	usec_t unknown_since;
 	enum plan_news trouble[TASKS];
 	usec_t said[NEWS_KINDS]; /* when last; 0: never */
-	bool over;
+	bool told; /* how the Pod ended; the job is not marked yet */
+	usec_t told_at;
+	bool over; /* see plan_is_over() */
 	int exit_status;
 };
 
@@ -76,7 +79,10 @@ enum plan_news plan_answered(struct plan *p, enum plan_task t, const struct plan
 /* Slurm wants the job to end. The first time counts. */
 void plan_end(struct plan *p, usec_t now);
 
-/* When something will be wanted that is not now; USEC_NEVER: nothing but an answer or a signal changes anything. */
+/* Nothing is wanted any more: the job ends with exit_status. */
+bool plan_is_over(const struct plan *p, usec_t now);
+
+/* When something will be wanted that is not now, or it is over; USEC_NEVER: nothing but an answer or a signal changes anything. */
 usec_t plan_next(const struct plan *p, usec_t now);
 
 /* The drain is asked for this long after the signal: three seconds before KillWait, at 60 % of a short one. */

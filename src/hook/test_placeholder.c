@@ -37,7 +37,8 @@ static const char scontrol[] =
         "[ ! -e \"$FAKE_DIR/hang\" ] || hang=1\n"
         "printf '%s %s|' $$ \"$*\" >\"$FAKE_DIR/called\"\n" /* from here on the test may change everything */
         "[ -z \"$hang\" ] || exec sleep 1000\n"
-        "[ -z \"$fail\" ] || { echo 'Unable to contact slurm controller' >&2; exit 1; }\n";
+        "[ -z \"$fail\" ] || { echo 'Unable to contact slurm controller' >&2; exit 1; }\n"
+        "[ -n \"$fail\" ] || : >\"$FAKE_DIR/done\"\n";
 
 struct world {
 	char dir[32];
@@ -95,7 +96,7 @@ static struct world *world_new(void)
 
 static void world_free(struct world *w)
 {
-	static const char *const files[] = { "scontrol", "called", "env", "fail", "hang" };
+	static const char *const files[] = { "scontrol", "called", "env", "fail", "hang", "done" };
 
 	if (w->pidfd >= 0) {
 		kill(w->pid, SIGKILL);
@@ -281,6 +282,52 @@ static void test_one_call_lasts_until_its_pod_ends_and_it_ends_so(void **state)
 	assert_int_equal(exit_status(w), 42);
 	assert_int_equal(count_said(w, "\n"), 0);
 	assert_false(test_readable(w->hook, 0));
+}
+
+static void test_the_job_of_a_pod_that_is_over_at_once_is_marked(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+	_cleanup_free_ char *done = path_of(w, "done");
+
+	(void)state;
+	begin(w);
+	answer(take(w, STARTED), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
+	scontrol_called(w, "update JobId=77 Extra=" POD ": started");
+	assert_int_equal(exit_status(w), 42);
+	assert_int_equal(access(done, F_OK), 0);
+	assert_int_equal(count_said(w, "\n"), 0);
+}
+
+/* It would hang for longer than any test has patience. */
+static void test_a_mark_that_hangs_does_not_hold_the_end(void **state)
+{
+	static const int signals[] = { 0, SIGTERM };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		_cleanup_world_ struct world *w = world_new();
+
+		put(w, "hang", "", 0600);
+		begin(w);
+		answer(take(w, STARTED), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
+		scontrol_called(w, "update JobId=77 Extra=" POD ": started");
+		if (signals[i])
+			send_signal(w, signals[i]);
+		assert_int_equal(exit_status(w), 42);
+		assert_false(test_readable(w->hook, 0));
+	}
+}
+
+static void test_a_mark_that_fails_does_not_hold_the_end(void **state)
+{
+	_cleanup_world_ struct world *w = world_new();
+
+	(void)state;
+	put(w, "fail", "", 0600);
+	begin(w);
+	answer(take(w, STARTED), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
+	assert_int_equal(exit_status(w), 42);
+	assert_int_equal(count_said(w, "Unable to contact slurm controller"), 1);
 }
 
 static void test_a_pod_that_runs_for_longer_is_waited_for(void **state)
@@ -681,14 +728,16 @@ static void test_a_long_variable_is_refused(void **state)
 	}
 }
 
-TEST_MAIN(TEST(one_call_lasts_until_its_pod_ends_and_it_ends_so), TEST(a_pod_that_runs_for_longer_is_waited_for),
-          TEST(an_older_scheduler_is_asked_for_the_end), TEST(each_call_has_a_connection_of_its_own),
-          TEST(the_token_is_nowhere_but_in_its_calls), TEST(a_requeued_job_marks_its_run),
-          TEST(no_count_of_restarts_is_the_first_run), TEST(started_says_on_which_node_if_slurmd_does),
-          TEST(a_name_that_is_no_nodes_does_not_get_into_the_call), TEST(each_ending_signal_has_the_pod_deleted_first),
-          TEST(a_signal_before_anything_else_starts_nothing), TEST(a_signal_before_the_mark),
-          TEST(a_signal_while_the_hook_is_away), TEST(a_hook_that_is_away_is_tried_until_it_answers),
-          TEST(a_scheduler_that_restarts_is_found_again), TEST(what_is_no_answer_of_the_hook_ends_nothing),
+TEST_MAIN(TEST(one_call_lasts_until_its_pod_ends_and_it_ends_so), TEST(the_job_of_a_pod_that_is_over_at_once_is_marked),
+          TEST(a_mark_that_hangs_does_not_hold_the_end), TEST(a_mark_that_fails_does_not_hold_the_end),
+          TEST(a_pod_that_runs_for_longer_is_waited_for), TEST(an_older_scheduler_is_asked_for_the_end),
+          TEST(each_call_has_a_connection_of_its_own), TEST(the_token_is_nowhere_but_in_its_calls),
+          TEST(a_requeued_job_marks_its_run), TEST(no_count_of_restarts_is_the_first_run),
+          TEST(started_says_on_which_node_if_slurmd_does), TEST(a_name_that_is_no_nodes_does_not_get_into_the_call),
+          TEST(each_ending_signal_has_the_pod_deleted_first), TEST(a_signal_before_anything_else_starts_nothing),
+          TEST(a_signal_before_the_mark), TEST(a_signal_while_the_hook_is_away),
+          TEST(a_hook_that_is_away_is_tried_until_it_answers), TEST(a_scheduler_that_restarts_is_found_again),
+          TEST(what_is_no_answer_of_the_hook_ends_nothing),
           TEST(shortly_before_the_kill_it_asks_for_a_drain_and_goes_on_waiting),
           TEST(a_controller_that_is_away_is_asked_until_the_mark_is_there),
           TEST(without_scontrol_it_holds_all_the_same), TEST(no_child_is_left_behind_by_any_end),

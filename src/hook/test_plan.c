@@ -111,9 +111,9 @@ static void play(const char *name, const struct step *steps, size_t n)
 			w.now += s->status * USEC_SEC;
 		else
 			answer(&w, s->who, s->status, s->exit_code);
-		if (s->runs && (w.plan.over || strcmp(running(&w), s->runs) != 0))
+		if (s->runs && (plan_is_over(&w.plan, w.now) || strcmp(running(&w), s->runs) != 0))
 			fail_msg("%s, step %zu: runs '%s' instead of '%s'", name, i, running(&w), s->runs);
-		if (!s->runs && (!w.plan.over || w.plan.exit_status != s->exit_code || *running(&w)))
+		if (!s->runs && (!plan_is_over(&w.plan, w.now) || w.plan.exit_status != s->exit_code || *running(&w)))
 			fail_msg("%s, step %zu: not over with %d", name, i, s->exit_code);
 	}
 }
@@ -125,13 +125,37 @@ static void test_the_pod_s_end_is_the_job_s_end(void **state)
 	(void)state;
 	PLAY("success", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '+', 200, 0, "S" }, { 'S', 200, 0, NULL });
 	PLAY("exit code", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { 'S', 204, -1, "W" }, { 'W', 200, 42, NULL });
-	PLAY("before the mark is made", { 'S', 200, 3, NULL });
-	PLAY("before the mark is there", { '+', 1, 0, "SM" }, { 'S', 200, 1, NULL });
 	PLAY("an older scheduler", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 200, 0, NULL });
-	PLAY("older, before the mark is there", { 'S', 200, -1, "MW" }, { 'W', 200, 1, NULL });
-	PLAY("asked again and again", { 'S', 200, -1, "MW" }, { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" },
-	     { '+', 60, 0, "MW" }, { 'W', 204, -1, "MW" }, { 'W', 200, 255, NULL });
-	PLAY("gone", { 'S', 200, -1, "MW" }, { 'W', 200, 143, NULL });
+	PLAY("asked again and again", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { '+', 60, 0, "W" },
+	     { 'W', 204, -1, "W" }, { '+', 60, 0, "W" }, { 'W', 204, -1, "W" }, { 'W', 200, 255, NULL });
+	PLAY("gone", { 'S', 200, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 200, 143, NULL });
+}
+
+static void test_the_end_of_a_short_pod_waits_for_the_mark_but_not_for_long(void **state)
+{
+	struct world w;
+
+	(void)state;
+	PLAY("before it is tried", { 'S', 200, 3, "M" }, { 'M', 200, 3, NULL });
+	PLAY("a moment ago", { '+', 1, 0, "SM" }, { 'S', 200, 1, "M" }, { 'M', 200, 1, NULL });
+	PLAY("an older scheduler", { 'S', 200, -1, "MW" }, { 'W', 200, 1, "M" }, { 'M', 200, 1, NULL });
+	PLAY("in back-off", { 'S', 200, -1, "MW" }, { 'W', 0, -1, "M" }, { '+', 1, 0, "MW" }, { 'W', 200, 8, "M" },
+	     { '+', 1, 0, "M" }, { 'M', 200, 8, NULL });
+	PLAY("not to be had", { 'S', 200, 3, "M" }, { 'M', PLAN_NO_ANSWER, 3, NULL });
+	PLAY("it hangs", { 'S', 200, 3, "M" }, { '+', 1, 0, "M" }, { '+', 1, 3, NULL });
+	PLAY("it hangs for long", { 'S', 204, -1, "MW" }, { '+', 90, 0, "MW" }, { 'W', 200, 3, "M" },
+	     { '+', 1, 0, "M" }, { '+', 1, 3, NULL });
+	PLAY("failed before", { '+', 1, 0, "SM" }, { 'M', PLAN_NO_ANSWER, -1, "S" }, { 'S', 200, 4, NULL });
+	PLAY("failed before, tried again", { '+', 1, 0, "SM" }, { 'M', PLAN_NO_ANSWER, -1, "S" }, { '+', 1, 0, "SM" },
+	     { 'S', 200, 4, "M" }, { 'M', PLAN_NO_ANSWER, 4, NULL });
+	PLAY("a signal", { 'S', 200, 5, "M" }, { '!', 0, 5, NULL });
+	w = world_at_start(KILL_WAIT);
+	follow(&w);
+	answer(&w, 'S', 200, 3);
+	follow(&w);
+	assert_int_equal(plan_next(&w.plan, w.now), w.now + 2 * USEC_SEC);
+	answer(&w, 'M', PLAN_NO_ANSWER, -1);
+	assert_int_equal(plan_next(&w.plan, w.now), w.now); /* over: nobody waits for an answer or a signal */
 }
 
 static void test_a_signal_at_any_moment_leads_to_terminate_and_nothing_else(void **state)
@@ -206,7 +230,8 @@ static void test_a_parked_call_that_breaks_is_made_again(void **state)
 	(void)state;
 	PLAY("broken", { '+', 1, 0, "SM" }, { 'M', 200, -1, "S" }, { '+', 100, 0, "S" }, { 'S', 0, -1, "" },
 	     { '+', 1, 0, "S" }, { 'S', 503, -1, "" }, { '+', 1, 0, "S" }, { 'S', 200, 7, NULL });
-	PLAY("before the mark", { 'S', 503, -1, "M" }, { '+', 1, 0, "SM" }, { 'S', 200, 7, NULL });
+	PLAY("before the mark", { 'S', 503, -1, "M" }, { '+', 1, 0, "SM" }, { 'S', 200, 7, "M" },
+	     { 'M', 200, 7, NULL });
 	PLAY("once it is over, `wait` is", { 'S', 204, -1, "MW" }, { 'M', 200, -1, "W" }, { 'W', 0, -1, "" },
 	     { '+', 1, 0, "W" }, { 'W', 200, 7, NULL });
 }
@@ -235,12 +260,12 @@ static void test_a_refused_token_never_ends_the_job_and_is_said_once(void **stat
 		assert_string_equal(running(&w), "W");
 	}
 	answer(&w, 'W', 403, -1);
-	assert_false(w.plan.over);
+	assert_false(plan_is_over(&w.plan, w.now));
 	go_on(&w);
 	plan_end(&w.plan, w.now);
 	assert_string_equal(running(&w), "T");
 	answer(&w, 'T', 403, -1);
-	assert_false(w.plan.over);
+	assert_false(plan_is_over(&w.plan, w.now));
 	assert_true(plan_next(&w.plan, w.now) < USEC_NEVER);
 }
 
@@ -255,14 +280,14 @@ static void test_an_answer_that_makes_no_sense_never_ends_the_job(void **state)
 		a.status = odd[i];
 		w.news = plan_answered(&w.plan, TASK_WAIT, &a, w.now);
 		assert_int_equal(w.news, i == 0 ? NEWS_ODD : NEWS_NONE);
-		assert_false(w.plan.over);
+		assert_false(plan_is_over(&w.plan, w.now));
 		assert_true(go_on(&w) >= 10 * USEC_SEC);
 	}
 	plan_end(&w.plan, w.now);
 	follow(&w);
 	a.status = 200;
 	plan_answered(&w.plan, TASK_TERMINATE, &a, w.now);
-	assert_false(w.plan.over);
+	assert_false(plan_is_over(&w.plan, w.now));
 	assert_true(go_on(&w) >= 10 * USEC_SEC);
 	w = world_at_start(KILL_WAIT);
 	follow(&w);
@@ -279,7 +304,7 @@ static usec_t unknown_for(struct world *w, char who, usec_t span)
 
 	while (w->now - from <= span) {
 		answer(w, who, 404, -1);
-		if (w->plan.over)
+		if (plan_is_over(&w->plan, w->now))
 			return w->now - from;
 		go_on(w);
 	}
@@ -323,7 +348,7 @@ static void test_a_job_unknown_now_and_then_is_still_guarded(void **state)
 	go_on(&w);
 	w.now += USEC_HOUR;
 	answer(&w, 'W', 404, -1);
-	assert_false(w.plan.over);
+	assert_false(plan_is_over(&w.plan, w.now));
 }
 
 static void test_the_mark_is_tried_until_it_is_there(void **state)
@@ -375,7 +400,8 @@ static void test_trouble_that_comes_anew_is_said_again_but_not_often(void **stat
 	assert_between(said, 2, 7);
 }
 
-TEST_MAIN(TEST(the_pod_s_end_is_the_job_s_end), TEST(a_signal_at_any_moment_leads_to_terminate_and_nothing_else),
+TEST_MAIN(TEST(the_pod_s_end_is_the_job_s_end), TEST(the_end_of_a_short_pod_waits_for_the_mark_but_not_for_long),
+          TEST(a_signal_at_any_moment_leads_to_terminate_and_nothing_else),
           TEST(shortly_before_the_kill_the_node_is_drained), TEST(the_moment_of_the_drain),
           TEST(a_hook_that_is_away_is_tried_for_ever_with_growing_pauses),
           TEST(a_parked_call_that_breaks_is_made_again), TEST(a_server_that_never_parks_is_not_asked_without_pause),

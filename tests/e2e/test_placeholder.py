@@ -222,6 +222,15 @@ def test_a_job_is_marked_waits_and_ends_with_its_pods_exit_code(cluster, hook, u
     assert [c.name for c in hook.calls if c.job == job] == ["started"]
 
 
+def test_the_job_of_a_pod_that_is_over_at_once_is_marked_too(cluster, hook):
+    job = cluster.submit(hook)
+    hook.wait_for(job, "started").answer(200, b'{"phase":"Failed","exitCode":5}')
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "5:0"
+    assert cluster.job(job)["Extra"] == f"{POD}: started"
+    assert cluster.said(job) == ""
+
+
 @pytest.mark.parametrize("first", [(204, b""), (200, b"{}")], ids=["longer than a call", "an older scheduler"])
 def test_a_pod_that_is_not_over_when_started_is_answered_is_waited_for(cluster, hook, first):
     job = cluster.submit(hook)
@@ -300,6 +309,23 @@ def test_a_pod_that_ends_while_the_controller_is_away_still_ends_its_job(cluster
     cluster.slurm("run", "slurmctld")
     cluster.wait_state(job, "FAILED")
     assert cluster.job(job)["ExitCode"] == "4:0"
+
+
+def test_a_mark_that_cannot_be_made_while_the_controller_is_away_holds_no_jobs_end(cluster, hook, tmp_path):
+    """scontrol is held up until the controller has gone."""
+    go = tmp_path / "go"
+    (tmp_path / "scontrol").write_text(f'#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.02; done\nexec /usr/bin/scontrol "$@"\n')
+    (tmp_path / "scontrol").chmod(0o755)
+    job = cluster.submit(hook, PATH=f"{tmp_path}:/usr/bin:/bin")
+    parked = hook.wait_for(job, "started")
+    cluster.slurm("end", "slurmctld")
+    go.touch()
+    parked.answer(200, b'{"phase":"Failed","exitCode":4}')
+    wait_for("no process left", lambda: not processes(cluster), KILL_WAIT_S)
+    cluster.slurm("run", "slurmctld")
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "4:0"
+    assert cluster.job(job)["Extra"] == POD
 
 
 def test_a_requeued_job_says_which_run_it_is(cluster, hook):

@@ -283,7 +283,7 @@ void script_run(struct world *w, struct sjob *j)
 
 	if (s->frozen)
 		return;
-	for (enum plan_task t = 0; t < TASKS && !s->plan.over; t++) {
+	for (enum plan_task t = 0; t < TASKS && !plan_is_over(&s->plan, w->now); t++) {
 		bool runs = s->plan.tries[t].running, wanted = plan_wants(&s->plan, t, w->now);
 
 		if (wanted && !runs) {
@@ -297,7 +297,7 @@ void script_run(struct world *w, struct sjob *j)
 			plan_stopped(&s->plan, t);
 		}
 	}
-	if (s->plan.over) {
+	if (plan_is_over(&s->plan, w->now)) {
 		script_exits(w, j);
 		return;
 	}
