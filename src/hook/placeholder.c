@@ -167,19 +167,24 @@ static void follow_plan(struct placeholder *p)
 /* Signals */
 
 static const int ending_signals[] = { SIGTERM, SIGINT, SIGHUP };
+static const int crashes[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
 
-/* From here on they wait to be read; also those that came while this program started. */
+/* From here on they wait to be read; also those that came while this program started. Others (`scancel --signal=USR1`) would
+ * end or stop this program under its Pod: they wait for ever. Blocked, not ignored: that is one call, and mark.c undoes it. */
 static int catch_signals(struct placeholder *p, struct err *err)
 {
-	sigset_t set;
+	sigset_t set, blocked;
 
+	sigfillset(&blocked);
+	for (size_t i = 0; i < ARRAY_LEN(crashes); i++)
+		sigdelset(&blocked, crashes[i]);
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_LEN(ending_signals); i++)
 		sigaddset(&set, ending_signals[i]);
 	sigaddset(&set, SIGCHLD);
 	signal(SIGCHLD, SIG_DFL); /* if it was ignored, children would vanish without their status */
 	signal(SIGPIPE, SIG_IGN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return p->signals < 0 ? err_errno(err, -errno, "cannot listen to signals") : 0;
 }

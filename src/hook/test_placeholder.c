@@ -467,6 +467,49 @@ static void test_each_ending_signal_has_the_pod_deleted_first(void **state)
 	}
 }
 
+/* `scancel --signal=USR1 --batch`, and whatever else can be sent. */
+static void test_no_other_signal_ends_or_stops_it(void **state)
+{
+	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGQUIT, SIGVTALRM, SIGPROF, SIGXCPU,
+		                      SIGXFSZ, SIGPIPE, SIGIO,   SIGPWR,  SIGTSTP,   SIGTTIN, SIGTTOU };
+	_cleanup_world_ struct world *w = world_new();
+	int parked;
+
+	(void)state;
+	begin(w);
+	parked = take(w, STARTED);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		send_signal(w, others[i]);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		send_signal(w, i);
+	answer(parked, 204, "");
+	answer(take(w, WAIT), 200, "{\"phase\":\"Failed\",\"exitCode\":42}");
+	assert_int_equal(exit_status(w), 42);
+}
+
+/* Neither its alarm nor anybody could end it then. Not a shell, which would unblock them. */
+static void test_scontrol_does_not_inherit_deafness(void **state)
+{
+	static const char looks[] = "#!/usr/bin/awk -f\n"
+	                            "BEGIN { while (getline < \"/proc/self/status\") if (/^Sig/) print > "
+	                            "ENVIRON[\"FAKE_DIR\"] \"/env\" }\n";
+	_cleanup_world_ struct world *w = world_new();
+	_cleanup_free_ char *path = path_of(w, "env");
+	_cleanup_buf_ struct buf env = BUF(4096);
+	const char *ignored;
+
+	(void)state;
+	put(w, "scontrol", looks, 0755);
+	begin(w);
+	answer(take(w, STARTED), 200, "{\"phase\":\"Succeeded\"}");
+	assert_int_equal(exit_status(w), 0);
+	assert_int_equal(buf_read_file(&env, path), 0);
+	assert_non_null(strstr(buf_text(&env), "SigBlk:\t0000000000000000"));
+	ignored = strstr(buf_text(&env), "SigIgn:\t");
+	assert_non_null(ignored);
+	assert_int_equal(strtoull(strchr(ignored, '\t'), NULL, 16) & (1U << (SIGPIPE - 1) | 1U << (SIGALRM - 1)), 0);
+}
+
 static void test_a_signal_before_anything_else_starts_nothing(void **state)
 {
 	_cleanup_world_ struct world *w = world_new();
@@ -734,7 +777,8 @@ TEST_MAIN(TEST(one_call_lasts_until_its_pod_ends_and_it_ends_so), TEST(the_job_o
           TEST(each_call_has_a_connection_of_its_own), TEST(the_token_is_nowhere_but_in_its_calls),
           TEST(a_requeued_job_marks_its_run), TEST(no_count_of_restarts_is_the_first_run),
           TEST(started_says_on_which_node_if_slurmd_does), TEST(a_name_that_is_no_nodes_does_not_get_into_the_call),
-          TEST(each_ending_signal_has_the_pod_deleted_first), TEST(a_signal_before_anything_else_starts_nothing),
+          TEST(each_ending_signal_has_the_pod_deleted_first), TEST(no_other_signal_ends_or_stops_it),
+          TEST(scontrol_does_not_inherit_deafness), TEST(a_signal_before_anything_else_starts_nothing),
           TEST(a_signal_before_the_mark), TEST(a_signal_while_the_hook_is_away),
           TEST(a_hook_that_is_away_is_tried_until_it_answers), TEST(a_scheduler_that_restarts_is_found_again),
           TEST(what_is_no_answer_of_the_hook_ends_nothing),

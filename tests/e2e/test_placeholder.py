@@ -274,6 +274,17 @@ def test_a_cancelled_job_ends_only_when_its_pod_is_gone(cluster, hook, user):
     assert cluster.job(job)["ExitCode"] == "143:0"
 
 
+def test_signals_that_do_not_end_a_job_do_not_end_its_placeholder(cluster, hook):
+    job = cluster.submit(hook)
+    parked = hook.wait_for(job, "started")
+    for name in ("USR1", "USR2", "QUIT", "ALRM", "TSTP"):
+        cluster.run("scancel", f"--signal={name}", "--batch", job)
+    parked.answer(200, b'{"phase":"Failed","exitCode":8}')
+    cluster.wait_state(job, "FAILED")
+    assert cluster.job(job)["ExitCode"] == "8:0"
+    assert [c.name for c in hook.calls if c.job == job] == ["started"]
+
+
 def test_a_pod_that_does_not_go_has_its_node_drained_before_the_kill(cluster, hook):
     job = cluster.submit(hook, *AS["another user"])
     hook.wait_for(job, "started")
