@@ -101,7 +101,7 @@ static const char *find_word(const struct json_scratch *s, const char *text, siz
 	for (size_t slot = hash % WORD_SLOTS; s->word_slots[slot]; slot = (slot + 1) % WORD_SLOTS) {
 		const char *word = s->words[s->word_slots[slot] - 1];
 
-		if (strncmp(word, text, len) == 0 && !word[len])
+		if (strncmp(word, text, len) == 0 && strlen(word) == len) /* the text may have a NUL */
 			return word;
 	}
 	return NULL;
@@ -134,6 +134,8 @@ static uint32_t store_text(struct json_scratch *s, struct recent *r, const char 
 		r->texts[k].at = (uint32_t)s->used;
 		r->texts[k].len = len;
 		memcpy(s->data + s->used, text, len);
+		for (char *nul = s->data + s->used; (nul = memchr(nul, 0, (size_t)(s->data + s->used + len - nul)));)
+			*nul = JSON_NUL;
 		s->data[s->used + len] = 0;
 		s->used += len + 1;
 	}

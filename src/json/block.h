@@ -21,6 +21,6 @@ void block_begin(struct json_scratch *s, const char *const *words);
  * one counts. */
 int block_place(struct json_scratch *s, size_t n, size_t size, size_t *ret_offset); /* zeroed, aligned */
 int block_link(struct json_scratch *s, size_t slot, size_t offset);
-int block_link_text(struct json_scratch *s, size_t slot, const char *text, size_t len); /* no NUL in it */
+int block_link_text(struct json_scratch *s, size_t slot, const char *text, size_t len);
 
 void *block_build(struct json_scratch *s, size_t *ret_size);

@@ -100,12 +100,9 @@ static int link_to(struct decoder *d, size_t slot, size_t offset)
 
 static int link_text(struct decoder *d, size_t slot, yyjson_val *v)
 {
-	const char *text = unsafe_yyjson_get_str(v);
-	size_t len = unsafe_yyjson_get_len(v);
+	int r = block_link_text(d->s, slot, unsafe_yyjson_get_str(v), unsafe_yyjson_get_len(v));
 
-	if (memchr(text, 0, len))
-		return err_set(d->err, -EBADMSG, "a NUL character in a string");
-	return block_link_text(d->s, slot, text, len) < 0 ? too_large(d) : 0;
+	return r < 0 ? too_large(d) : 0;
 }
 
 /* Places an array and links it, with its count, to a field. */

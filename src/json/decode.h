@@ -11,8 +11,9 @@
  *	static const struct json_type port_type = JSON_TYPE(struct port, port_fields);
  *
  * Absent and null fields leave zero (NULL, 0, false). A value of the wrong kind is an error that names its path:
- * "spec.containers[1].ports: expected an array, got a string". Strings must be valid UTF-8 without NUL (yyjson refuses
- * the first, we the second). Of equal keys in the JSON the last wins. A key that a table names several times, one right
+ * "spec.containers[1].ports: expected an array, got a string". Strings must be valid UTF-8 (yyjson refuses others); a NUL
+ * in one, which people can put into most of what they write, becomes JSON_NUL: the object is readable all the same, and
+ * whoever refuses control characters still finds one. Of equal keys in the JSON the last wins. A key that a table names several times, one right
  * after the other, fills each of these fields (a value and its JSON_PRESENT). Tables in the order of the JSON are
  * fastest.
  *
@@ -108,6 +109,7 @@ struct json_amount {
 
 #define JSON_OBJECT_MAX (8u << 20) /* bytes one decoded object may take */
 #define JSON_DEPTH_MAX 64 /* nesting that a table may reach */
+#define JSON_NUL '\x01' /* stands for a NUL in a string */
 
 /* Scratch memory, reused from object to object; starts as { 0 }. */
 struct json_scratch {

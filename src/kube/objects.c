@@ -541,6 +541,9 @@ static int check_meta(const struct meta *m, struct err *err)
 		return err_set(err, -EBADMSG, "metadata.name: empty");
 	if (strlen(m->name) > NAME_MAX_BYTES)
 		return err_set(err, -E2BIG, "metadata.name: longer than %d bytes", NAME_MAX_BYTES);
+	if (strchr(m->name, JSON_NUL) ||
+	    (m->ns && strchr(m->ns, JSON_NUL))) /* it would be another in a DELETED event */
+		return err_set(err, -EBADMSG, "metadata: a NUL character in a name");
 	if (m->ns && strlen(m->ns) > NAME_MAX_BYTES)
 		return err_set(err, -E2BIG, "metadata.namespace: longer than %d bytes", NAME_MAX_BYTES);
 	return 0;

@@ -246,6 +246,28 @@ static void test_an_object_that_cannot_be_read_keeps_its_last_version(void **sta
 	fixture_done(&x);
 }
 
+static void test_what_a_container_writes_cannot_hide_its_pod(void **state)
+{
+	const struct pod *p;
+	struct fixture x;
+
+	(void)state;
+	fixture_init(&x);
+	feed_ok(&x, EVENT("ADDED", "p", "5", "{\"nodeName\":\"n1\"}"));
+	feed_ok(&x, "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\","
+	            "\"resourceVersion\":\"6\"},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"state\":{"
+	            "\"terminated\":{\"exitCode\":3,\"message\":\"bye\\u0000\"}}}]}}}\n");
+	p = store_get(x.store, "ns", "p");
+	assert_int_equal(x.feed.unreadable, 0);
+	assert_int_equal(p->phase, POD_FAILED);
+	assert_int_equal(p->statuses[0].exit_code, 3);
+	assert_string_equal(p->statuses[0].message, "bye\x01");
+	feed_ok(&x, EVENT("ADDED", "p\\u0000q", "7", "{}")); /* but who it is must be sure */
+	assert_int_equal(x.feed.unreadable, 1);
+	assert_int_equal(store_count(x.store), 1);
+	fixture_done(&x);
+}
+
 #define PAGE(items) "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[" items "]}"
 #define ITEM(name, version, spec)                                                                                      \
 	"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"" name "\",\"resourceVersion\":\"" version                     \
@@ -381,7 +403,7 @@ static void test_a_bookmark_only_moves_the_version(void **state)
 
 TEST_MAIN(TEST(every_recorded_page_fills_the_store), TEST(a_page_gives_the_token_of_the_next),
           TEST(every_recorded_stream_cut_at_every_byte), TEST(the_life_of_real_pods_ends_as_recorded),
-          TEST(an_object_that_cannot_be_read_keeps_its_last_version),
+          TEST(an_object_that_cannot_be_read_keeps_its_last_version), TEST(what_a_container_writes_cannot_hide_its_pod),
           TEST(an_unreadable_item_of_a_list_is_not_taken_for_deleted),
           TEST(a_list_with_a_nameless_item_says_nothing_about_deletions), TEST(text_that_is_no_page_is_an_error),
           TEST(garbage_in_a_stream_is_an_error_and_changes_nothing),

@@ -77,6 +77,8 @@ BAD = [
     ("comment", "bell\x07"),
     ("comment", "escape\x1b[2J"),
     ("comment", "c1\u0085"),
+    ("comment", "nul\u0000"),
+    ("priority", "7\u0000"),
     ("comment", "x" * 65536),
     ("qos", "tab\tbed"),
     ("partition", "p" * 1000),
