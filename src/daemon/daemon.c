@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "daemon/settings.h"
 #include "daemon/vitals.h"
 #include "kube/kube.h"
+#include "kube/resource.h"
 #include "slurm/open.h"
 
 #define PARTS_MAX 8
@@ -62,6 +64,7 @@ struct daemon {
 	enum phase phase;
 	bool leading, told_not_installed;
 	struct check shown[CHECKS_MAX]; /* as last logged */
+	uint64_t unreadable_told[KUBE_STORES_MAX]; /* how many objects, of each kind that is kept */
 	struct loop_timer *look, *end;
 	usec_t settle_until;
 	int status;
@@ -243,6 +246,24 @@ static bool find_leader(void *arg, const char **ret_holder)
 	return d->leading;
 }
 
+/* An object that cannot be read stays as it was for us, whatever becomes of it: nobody would know. One line for each kind
+ * and look, however many there are. */
+static void tell_unreadable(struct daemon *d)
+{
+	const struct informer *i;
+	struct informer_stats s;
+
+	for (size_t n = 0; (i = kube_port_informer(kube_port(d->kube), n)); n++) {
+		informer_read_stats(i, &s);
+		if (s.unreadable == d->unreadable_told[n])
+			continue;
+		log_error("%s that cannot be read and are taken as they were before: %" PRIu64 ", the last of them %s",
+		          kube_resource(informer_about(i).kind)->plural, s.unreadable - d->unreadable_told[n],
+		          err_text(informer_unreadable(i)));
+		d->unreadable_told[n] = s.unreadable;
+	}
+}
+
 /* Logs what became ready, or is so no longer. */
 static void look(void *arg)
 {
@@ -259,6 +280,7 @@ static void look(void *arg)
 			log_warn("%s is not ready: %s", checks[i].name, err_text(&checks[i].why));
 		*was = checks[i];
 	}
+	tell_unreadable(d);
 	loop_set_timer(d->look, loop_now(d->loop) + LOOK_PERIOD);
 }
 

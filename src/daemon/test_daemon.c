@@ -30,7 +30,7 @@ struct tester {
 	struct part part;
 	struct daemon *daemon;
 	char *name;
-	bool binds, refuses; /* begins an effect; does not start */
+	bool watches, binds, refuses; /* keeps Pods; begins an effect; does not start */
 	int fd, steps;
 	struct arg rows[1];
 };
@@ -70,6 +70,8 @@ static int tester_start(void *arg, struct daemon *d, struct err *err)
 	note(t, "start");
 	if (t->refuses)
 		return err_set(err, -EINVAL, "does not want to");
+	if (t->watches)
+		daemon_kube(d)->ops->watch(daemon_kube(d), KUBE_PODS, NULL, NULL, NULL);
 	if (t->binds)
 		daemon_kube(d)->ops->bind(daemon_kube(d), &pod, "n", bound, t);
 	return 0;
@@ -172,6 +174,20 @@ static void keep_lease(struct world *w, struct http_incoming *in)
 	http_reply(in, 200, NULL, w->lease, strlen(w->lease));
 }
 
+/* Two Pods that cannot be read, and a watch that tells nothing. */
+static void show_pods(struct world *w, struct http_incoming *in)
+{
+	static const char list[] = "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":["
+	                           "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\"},\"spec\":{\"nodeName\":1}},"
+	                           "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"q\"},\"spec\":{\"nodeName\":2}}]}";
+
+	if (http_in_query(in, "watch")) {
+		assert_true(w->n_parked < PARKED_MAX);
+		w->parked[w->n_parked++] = in;
+	} else
+		http_reply(in, 200, NULL, list, strlen(list));
+}
+
 static void api(void *arg, struct http_incoming *in)
 {
 	struct world *w = arg;
@@ -179,7 +195,9 @@ static void api(void *arg, struct http_incoming *in)
 	if (w->silent) {
 		assert_true(w->n_parked < PARKED_MAX);
 		w->parked[w->n_parked++] = in;
-	} else if (!strstr(http_in_path(in), "/namespaces/home/leases"))
+	} else if (str_eq(http_in_path(in), "/api/v1/pods"))
+		show_pods(w, in);
+	else if (!strstr(http_in_path(in), "/namespaces/home/leases"))
 		http_reply_error(in, 404, "not here");
 	else if (!str_eq(http_in_method(in), "GET"))
 		keep_lease(w, in);
@@ -223,7 +241,7 @@ static void world_done(struct world *w)
 }
 #define _cleanup_world_ _cleanup_(world_done)
 
-enum how { PLAIN, BINDS, REFUSES };
+enum how { PLAIN, BINDS, REFUSES, WATCHES };
 
 /* The daemon's own process: `daemon-daemon tester HOW FLAG…`. */
 static int tester_main(int argc, char **argv)
@@ -235,13 +253,16 @@ static int tester_main(int argc, char **argv)
 	tester_init(&t, STDERR_FILENO);
 	t.binds = str_eq(argv[2], "binds");
 	t.refuses = str_eq(argv[2], "refuses");
+	t.watches = str_eq(argv[2], "watches");
 	return daemon_main(&program, argc - 2, argv + 2);
 }
 
 /* Starts a daemon with the usual flags and two more. The test has threads, so nothing but exec may follow the fork. */
 static void start(struct world *w, enum how how, const char *flag, const char *flag2)
 {
-	static const char *const hows[] = { [PLAIN] = "plain", [BINDS] = "binds", [REFUSES] = "refuses" };
+	static const char *const hows[] = {
+		[PLAIN] = "plain", [BINDS] = "binds", [REFUSES] = "refuses", [WATCHES] = "watches"
+	};
 	const char *argv[] = { "daemon",
 		               "tester",
 		               hows[how],
@@ -489,6 +510,24 @@ static void test_kubernetes_away_does_not_end_it(void **state)
 	assert_int_equal(wait_for_end(&w), DAEMON_OK);
 }
 
+static void test_objects_that_cannot_be_read_are_told_once(void **state)
+{
+	static const char told[] = "pods that cannot be read and are taken as they were before: 2, the last "
+	                           "of them Pod ns/q: spec.nodeName: expected a string, got a number";
+	_cleanup_buf_ struct buf out = BUF(LOG_MAX);
+	_cleanup_world_ struct world w;
+	const char *first;
+
+	(void)state;
+	world_init(&w);
+	start(&w, WATCHES, "--leader-elect=false", NULL);
+	wait_for_log(&w, told);
+	assert_int_equal(kill(w.pid, SIGTERM), 0);
+	assert_int_equal(wait_for_end(&w), 0);
+	first = strstr(read_log(&w, &out), told);
+	assert_null(strstr(first + strlen(told), "cannot be read"));
+}
+
 static void test_what_cannot_start_says_why(void **state)
 {
 	static const struct {
@@ -552,11 +591,17 @@ static void test_help_shows_all_settings(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(it_lives_and_says_what_is_not_ready), TEST(a_part_is_stepped_when_woken_and_when_it_is_time),
-		TEST(at_the_end_the_lease_is_given_back),  TEST(what_was_sent_is_awaited_before_the_end),
-		TEST(the_wait_at_the_end_is_bounded),      TEST(told_twice_it_ends_at_once),
-		TEST(kubernetes_away_does_not_end_it),     TEST(what_cannot_start_says_why),
-		TEST(settings_come_from_a_file_too),       TEST(help_shows_all_settings),
+		TEST(it_lives_and_says_what_is_not_ready),
+		TEST(a_part_is_stepped_when_woken_and_when_it_is_time),
+		TEST(at_the_end_the_lease_is_given_back),
+		TEST(what_was_sent_is_awaited_before_the_end),
+		TEST(the_wait_at_the_end_is_bounded),
+		TEST(told_twice_it_ends_at_once),
+		TEST(kubernetes_away_does_not_end_it),
+		TEST(objects_that_cannot_be_read_are_told_once),
+		TEST(what_cannot_start_says_why),
+		TEST(settings_come_from_a_file_too),
+		TEST(help_shows_all_settings),
 	};
 
 	if (argc > 2 && str_eq(argv[1], "tester"))
