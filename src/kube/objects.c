@@ -159,15 +159,15 @@ static const struct json_field toleration_fields[] = {
 static const struct json_type toleration_type = JSON_TYPE(struct toleration, toleration_fields);
 
 /* An array of { "name": … } is an array of strings: a struct of one string has the size of the string's pointer. */
-struct gate_name {
+struct named {
 	const char *name;
 };
-static_assert(sizeof(struct gate_name) == sizeof(const char *), "gates are decoded as strings");
+static_assert(sizeof(struct named) == sizeof(const char *), "gates and claims are decoded as strings");
 
-static const struct json_field gate_fields[] = {
-	JSON_STR_NEEDED("name", struct gate_name, name),
+static const struct json_field named_fields[] = {
+	JSON_STR_NEEDED("name", struct named, name),
 };
-static const struct json_type gate_type = JSON_TYPE(struct gate_name, gate_fields);
+static const struct json_type named_type = JSON_TYPE(struct named, named_fields);
 
 static const struct json_field pod_spec_fields[] = {
 	JSON_ARRAY_SOME("volumes", struct pod, volumes, n_volumes, volume_type, has_claim),
@@ -187,7 +187,8 @@ static const struct json_field pod_spec_fields[] = {
 	JSON_INT32("priority", struct pod, priority),
 	JSON_STRUCT("resources", struct pod, whole, resources_type),
 	JSON_AMOUNTS("overhead", struct pod, overhead, n_overhead),
-	JSON_ARRAY("schedulingGates", struct pod, gates, n_gates, gate_type),
+	JSON_ARRAY("schedulingGates", struct pod, gates, n_gates, named_type),
+	JSON_ARRAY("resourceClaims", struct pod, device_claims, n_device_claims, named_type),
 };
 static const struct json_type pod_spec_type = JSON_TYPE(struct pod, pod_spec_fields);
 

@@ -84,6 +84,7 @@ static const char whole_pod[] =
         "  resources: {requests: {cpu: 3}, limits: {memory: 1Gi}}\n"
         "  overhead: {memory: 120Mi}\n"
         "  schedulingGates: [{name: g1}, {name: g2}]\n"
+        "  resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]\n"
         "status:\n"
         "  phase: Running\n"
         "  conditions:\n"
@@ -182,6 +183,8 @@ static void test_a_pod_with_everything_we_look_at(void **state)
 	assert_int_equal(amount_get(p->overhead, p->n_overhead, "memory"), INT64_C(125829120000));
 	assert_int_equal(p->n_gates, 2);
 	assert_string_equal(p->gates[1], "g2");
+	assert_int_equal(p->n_device_claims, 1);
+	assert_string_equal(p->device_claims[0], "gpu");
 
 	assert_int_equal(p->phase, POD_RUNNING);
 	assert_int_equal(p->qos, QOS_BURSTABLE);

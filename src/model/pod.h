@@ -72,8 +72,9 @@ struct pod {
 	struct amount *overhead;
 	struct volume_claim *volumes;
 	const char **gates; /* scheduling gates */
+	const char **device_claims; /* spec.resourceClaims (dynamic resource allocation): their names in the Pod */
 	uint32_t n_node_selector, n_required_nodes, n_tolerations, n_containers, n_init_containers, n_overhead,
-	        n_volumes, n_gates;
+	        n_volumes, n_gates, n_device_claims;
 	int64_t grace_s; /* terminationGracePeriodSeconds */
 	int64_t active_deadline_s; /* 0 = none */
 	int32_t priority;

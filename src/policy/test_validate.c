@@ -381,6 +381,24 @@ static void test_gpus_are_whole_of_one_kind_and_not_for_everybody(void **state)
 	}
 }
 
+static void test_claims_of_devices_are_refused(void **state)
+{
+	_cleanup_problems_ struct problems p = PROBLEMS_INIT;
+	const char *claims[] = { "gpu", "nic" };
+	struct box boxes[] = { SMALL };
+	struct wishes wishes;
+	struct made m;
+	struct pod *pod = make(&m, boxes, 1);
+
+	(void)state;
+	pod->device_claims = claims;
+	pod->n_device_claims = 2;
+	validate_pod(pod, &standard, &wishes, &p);
+	assert_int_equal(p.n_errors, 1);
+	assert_string_equal(p.list[0].field, "spec.resourceClaims");
+	assert_true(str_starts(p.list[0].text, "Slurm cannot allocate the devices of claim 'gpu': leave out"));
+}
+
 static void test_everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_read(void **state)
 {
 	_cleanup_problems_ struct problems p = PROBLEMS_INIT;
@@ -403,5 +421,5 @@ static void test_everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_
 TEST_MAIN(TEST(requests_must_be_there_and_be_countable), TEST(grace_must_end_before_slurm_kills),
           TEST(how_long_before_killwait_is_a_setting), TEST(pinned_cpus_are_refused_unless_allowed),
           TEST(the_class_of_a_pod_with_resources_as_a_whole_is_theirs),
-          TEST(gpus_are_whole_of_one_kind_and_not_for_everybody),
+          TEST(gpus_are_whole_of_one_kind_and_not_for_everybody), TEST(claims_of_devices_are_refused),
           TEST(everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_read))

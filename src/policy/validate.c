@@ -210,6 +210,18 @@ static void check_static_cpu(const struct pod *pod, const struct rules *rules, s
 	}
 }
 
+/* Kubernetes' scheduler allocates devices to claims before it binds, and we do not: bound, the Pod would never start. */
+static void check_device_claims(const struct pod *pod, struct problems *problems)
+{
+	char name[PROBLEM_QUOTE_MAX];
+
+	if (pod->n_device_claims)
+		problem_error(problems, "spec.resourceClaims",
+		              "Slurm cannot allocate the devices of claim %s: leave out resourceClaims, and ask for "
+		              "devices as resources of containers, such as limits nvidia.com/gpu",
+		              problem_quote(pod->device_claims[0], name));
+}
+
 void validate_pod(const struct pod *pod, const struct rules *rules, struct wishes *ret_wishes,
                   struct problems *problems)
 {
@@ -217,6 +229,7 @@ void validate_pod(const struct pod *pod, const struct rules *rules, struct wishe
 	check_request(pod, "cpu", "spec.containers", problems);
 	check_request(pod, "memory", "spec.containers", problems);
 	check_gpus(pod, rules, ret_wishes, problems);
+	check_device_claims(pod, problems);
 	check_static_cpu(pod, rules, problems);
 	check_grace(pod, rules, problems);
 }

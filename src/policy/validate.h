@@ -9,7 +9,7 @@
 #include "policy/problems.h"
 #include "policy/rules.h"
 
-/* Requests present, grace below KillWait - 5 s, annotations that can be passed on, no static CPU pinning. Also reads the
- * wishes. */
+/* Requests present, grace below KillWait - 5 s, annotations that can be passed on, no claims of devices, no static CPU
+ * pinning. Also reads the wishes. */
 void validate_pod(const struct pod *pod, const struct rules *rules, struct wishes *ret_wishes,
                   struct problems *problems);
