@@ -16,6 +16,13 @@ static const char *const effect_names[] = {
 	[EFFECT_NO_EXECUTE] = "NoExecute",
 };
 
+static const char *const operator_names[] = {
+	[TOLERATE_EQUAL] = "Equal",
+	[TOLERATE_EXISTS] = "Exists",
+	[TOLERATE_GT] = "Gt",
+	[TOLERATE_LT] = "Lt",
+};
+
 static const char *const status_names[] = {
 	[COND_UNKNOWN] = "Unknown",
 	[COND_TRUE] = "True",
@@ -41,9 +48,9 @@ static void add_tolerations(struct patch *p, const struct kube_change *c)
 		const struct toleration *t = &c->tolerations[i];
 		struct patch *q = patch_add(p, PATH("spec", "tolerations"));
 
-		assert((size_t)t->effect < ARRAY_LEN(effect_names));
+		assert((size_t)t->effect < ARRAY_LEN(effect_names) && (size_t)t->op < ARRAY_LEN(operator_names));
 		add_unless_null(q, t->key, "key");
-		patch_str(q, t->op == TOLERATE_EXISTS ? "Exists" : "Equal", PATH("operator"));
+		patch_str(q, operator_names[t->op], PATH("operator"));
 		add_unless_null(q, t->value, "value");
 		add_unless_null(q, effect_names[t->effect], "effect");
 		if (t->has_seconds)

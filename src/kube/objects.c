@@ -70,7 +70,7 @@ static const char *const effects[] = { "", "NoSchedule", "PreferNoSchedule", "No
 /* ---- Pod: spec ---- */
 
 static const char *const restart_policies[] = { "", "Always", "OnFailure", "Never", NULL };
-static const char *const toleration_ops[] = { "Equal", "Exists", NULL };
+static const char *const toleration_ops[] = { "Equal", "Exists", "Gt", "Lt", NULL };
 static const char *const selector_ops[] = { "", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL };
 
 static bool has_claim(yyjson_val *volume)

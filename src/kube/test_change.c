@@ -69,16 +69,20 @@ static void test_tolerations_are_written_as_the_api_has_them(void **state)
 		{ .key = "sunk.coreweave.com/lock", .op = TOLERATE_EXISTS, .effect = EFFECT_NO_EXECUTE },
 		{ .key = "k", .value = "v", .op = TOLERATE_EQUAL, .has_seconds = true, .seconds = 300 },
 		{ .op = TOLERATE_EXISTS },
+		{ .key = "sla", .value = "950", .op = TOLERATE_GT, .effect = EFFECT_NO_SCHEDULE },
+		{ .key = "sla", .value = "990", .op = TOLERATE_LT },
 	};
 	struct kube_change c = KUBE_CHANGE(exact_pod);
 
 	(void)state;
 	c.tolerations = tolerations;
-	c.n_tolerations = 3;
+	c.n_tolerations = ARRAY_LEN(tolerations);
 	check_main(&c, "{\"spec\":{\"tolerations\":["
 	               "{\"key\":\"sunk.coreweave.com/lock\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"},"
 	               "{\"key\":\"k\",\"operator\":\"Equal\",\"value\":\"v\",\"tolerationSeconds\":300},"
-	               "{\"operator\":\"Exists\"}]},"
+	               "{\"operator\":\"Exists\"},"
+	               "{\"key\":\"sla\",\"operator\":\"Gt\",\"value\":\"950\",\"effect\":\"NoSchedule\"},"
+	               "{\"key\":\"sla\",\"operator\":\"Lt\",\"value\":\"990\"}]},"
 	               "\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"17\"}}");
 }
 

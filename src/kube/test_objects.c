@@ -78,7 +78,8 @@ static const char whole_pod[] =
         "          matchFields: [{key: metadata.name, operator: In, values: [n1]}]\n"
         "      preferredDuringSchedulingIgnoredDuringExecution: []\n"
         "  schedulerName: sunk\n"
-        "  tolerations: [{key: t, value: v, effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}]\n"
+        "  tolerations: [{key: t, value: v, effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}, {key: n, "
+        "operator: Gt, value: '5'}, {key: n, operator: Lt, value: '9'}]\n"
         "  priorityClassName: high\n"
         "  priority: -10\n"
         "  resources: {requests: {cpu: 3}, limits: {memory: 1Gi}}\n"
@@ -176,6 +177,9 @@ static void test_a_pod_with_everything_we_look_at(void **state)
 	assert_int_equal(p->tolerations[1].op, TOLERATE_EXISTS);
 	assert_int_equal(p->tolerations[1].effect, EFFECT_ANY);
 	assert_true(!p->tolerations[1].key && !p->tolerations[1].has_seconds);
+	assert_int_equal(p->tolerations[2].op, TOLERATE_GT);
+	assert_string_equal(p->tolerations[2].value, "5");
+	assert_int_equal(p->tolerations[3].op, TOLERATE_LT);
 	assert_string_equal(p->priority_class, "high");
 	assert_int_equal(p->priority, -10);
 	assert_int_equal(amount_get(p->whole.requests, p->whole.n_requests, "cpu"), 3000);

@@ -10,7 +10,8 @@ enum pod_phase { POD_PHASE_UNKNOWN, POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD
 enum restart_policy { RESTART_UNSET, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER };
 enum qos_class { QOS_UNSET, QOS_GUARANTEED, QOS_BURSTABLE, QOS_BEST_EFFORT };
 enum taint_effect { EFFECT_ANY, EFFECT_NO_SCHEDULE, EFFECT_PREFER_NO_SCHEDULE, EFFECT_NO_EXECUTE };
-enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
+/* GT and LT compare numbers and are alpha in Kubernetes 1.35: they tolerate nothing here, and are kept as they are. */
+enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS, TOLERATE_GT, TOLERATE_LT };
 enum selector_op { SEL_UNKNOWN, SEL_IN, SEL_NOT_IN, SEL_EXISTS, SEL_DOES_NOT_EXIST, SEL_GT, SEL_LT };
 
 struct host_port { /* a port of the host that a container takes */

@@ -69,7 +69,8 @@ static bool tolerates(const struct pod *pod, bool for_a_while)
 			continue;
 		if (str_empty(t->key) ? t->op == TOLERATE_EXISTS
 		                      : str_eq(t->key, LOCK_TAINT_KEY) &&
-		                                (t->op == TOLERATE_EXISTS || str_eq(t->value, LOCK_TAINT_VALUE)))
+		                                (t->op == TOLERATE_EXISTS ||
+		                                 (t->op == TOLERATE_EQUAL && str_eq(t->value, LOCK_TAINT_VALUE))))
 			return true;
 	}
 	return false;

@@ -9,7 +9,8 @@ bool toleration_covers(const struct toleration *o, const struct taint *t)
 		return false;
 	if (!str_empty(o->key) && !str_eq(o->key, str_or(t->key, "")))
 		return false;
-	return o->op == TOLERATE_EXISTS || str_eq(str_or(o->value, ""), str_or(t->value, ""));
+	return o->op == TOLERATE_EXISTS ||
+	       (o->op == TOLERATE_EQUAL && str_eq(str_or(o->value, ""), str_or(t->value, "")));
 }
 
 const struct toleration *taint_tolerated(const struct pod *pod, const struct taint *t)

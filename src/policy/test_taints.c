@@ -33,6 +33,8 @@ static void test_tolerations_cover_taints_as_in_kubernetes(void **state)
 		{ "Equal without a key, another value", { NULL, "w" }, { "k", "v", NOSCHED }, false },
 		{ "the same effect", { "k", "v", TOLERATE_EQUAL, NOEXEC }, { "k", "v", NOEXEC }, true },
 		{ "another effect", { "k", "v", TOLERATE_EQUAL, NOSCHED }, { "k", "v", NOEXEC }, false },
+		{ "Gt is no Equal", { "k", "5", TOLERATE_GT }, { "k", "5", NOSCHED }, false },
+		{ "Lt is no Equal", { "k", "5", TOLERATE_LT }, { "k", "5", NOSCHED }, false },
 		{ "for a time is tolerated, for placing",
 		  { "k", "v", TOLERATE_EQUAL, NOEXEC, true, 0 },
 		  { "k", "v", NOEXEC },
