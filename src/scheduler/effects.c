@@ -22,7 +22,6 @@
 #define REASON_AGAIN (500 * USEC_MSEC)
 #define REASON_PATIENCE (5 * USEC_SEC)
 #define STALE_TRIES_MAX 4
-#define TOLERATIONS_MAX 256
 #define URL_MAX 1024
 #define MUTE_SPAN (30 * USEC_SEC)
 
@@ -293,7 +292,7 @@ static void adopt(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	change = KUBE_CHANGE(ref_of(pod));
 	change.annotations = &annotation;
 	change.n_annotations = 1;
-	if (!pod_tolerates_lock(pod) && pod->n_tolerations < TOLERATIONS_MAX) {
+	if (!pod_tolerates_lock(pod)) { /* without it the next look would find the same to do */
 		tolerations = mem_alloc_n(pod->n_tolerations + 1u, sizeof(*tolerations));
 		for (uint32_t i = 0; i < pod->n_tolerations; i++)
 			tolerations[i] = pod->tolerations[i];
