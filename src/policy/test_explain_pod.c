@@ -5,7 +5,9 @@
 
 #include "base/str.h"
 #include "base/test.h"
+#include "policy/annotations.h"
 #include "policy/explain_reason.h"
+#include "policy/placeholder.h"
 
 #define NOW (1000000 * USEC_SEC)
 #define OURS .scheduler_name = "slurm-lab"
@@ -16,6 +18,8 @@ static const struct rules rules = { .scheduler_name = "slurm-lab" };
 static struct condition unscheduled = {
 	.type = "PodScheduled", .status = COND_FALSE, .reason = "Unschedulable", .message = "0 of 3 nodes are feasible"
 };
+static struct condition not_live = { .type = CONDITION_JOB_LIVE, .status = COND_FALSE };
+static struct pair job_id = { ANNOTATION_JOB_ID, "7" };
 static struct condition node_ready = { .type = "Ready", .status = COND_TRUE };
 static struct condition node_unready = { .type = "Ready", .status = COND_UNKNOWN };
 static const char *gates[] = { "example.com/quota", "other" };
@@ -24,32 +28,39 @@ static struct container_status pulls = {
 };
 static struct container_status failed = { .name = "main", .terminated = true, .exit_code = 3 };
 
-static const struct pod fresh = { META, OURS, .phase = POD_PENDING },
-                        young = { .meta = { .ns = "ml", .name = "web", .uid = "u1", .created = NOW - 2 * USEC_SEC },
-	                          OURS,
-	                          .phase = POD_PENDING },
-                        foreign = { META, .scheduler_name = "default-scheduler", .phase = POD_PENDING },
-                        nowhere = { META, OURS, .phase = POD_PENDING, .conditions = &unscheduled, .n_conditions = 1 },
-                        gated = { META, OURS, .phase = POD_PENDING, .gates = gates, .n_gates = 2 },
-                        bound = { META,           OURS, .phase = POD_PENDING, .node_name = "k1", .statuses = &pulls,
-	                          .n_statuses = 1 },
-                        running = { META, OURS, .phase = POD_RUNNING, .node_name = "k1" },
-                        done = { META, OURS, .phase = POD_SUCCEEDED, .node_name = "k1" },
-                        broken = { META,           OURS, .phase = POD_FAILED, .node_name = "k1", .statuses = &failed,
-	                           .n_statuses = 1 },
-                        deleted = { .meta = { .ns = "ml",
-	                                      .name = "web",
-	                                      .uid = "u1",
-	                                      .created = NOW - 200 * USEC_SEC,
-	                                      .deletion = NOW - 60 * USEC_SEC },
-	                            OURS,
-	                            .phase = POD_RUNNING,
-	                            .node_name = "k1" },
-                        deleted_unbound = {
-	                        .meta = { .ns = "ml", .name = "web", .uid = "u1", .created = NOW, .deletion = NOW },
-	                        OURS,
-	                        .phase = POD_PENDING
-                        };
+static const struct pod
+        fresh = { META, OURS, .phase = POD_PENDING },
+        young = { .meta = { .ns = "ml", .name = "web", .uid = "u1", .created = NOW - 2 * USEC_SEC },
+	          OURS,
+	          .phase = POD_PENDING },
+        foreign = { META, .scheduler_name = "default-scheduler", .phase = POD_PENDING },
+        nowhere = { META, OURS, .phase = POD_PENDING, .conditions = &unscheduled, .n_conditions = 1 },
+        gated = { META, OURS, .phase = POD_PENDING, .gates = gates, .n_gates = 2 },
+        bound = { META, OURS, .phase = POD_PENDING, .node_name = "k1", .statuses = &pulls, .n_statuses = 1 },
+        running = { META, OURS, .phase = POD_RUNNING, .node_name = "k1" },
+        forgotten = { .meta = { .ns = "ml",
+	                        .name = "web",
+	                        .uid = "u1",
+	                        .created = NOW - 200 * USEC_SEC,
+	                        .annotations = &job_id,
+	                        .n_annotations = 1 },
+	              OURS,
+	              .phase = POD_RUNNING,
+	              .node_name = "k1" },
+        marked = { META, OURS, .phase = POD_RUNNING, .node_name = "k1", .conditions = &not_live, .n_conditions = 1 },
+        done = { META, OURS, .phase = POD_SUCCEEDED, .node_name = "k1" },
+        broken = { META, OURS, .phase = POD_FAILED, .node_name = "k1", .statuses = &failed, .n_statuses = 1 },
+        deleted = { .meta = { .ns = "ml",
+	                      .name = "web",
+	                      .uid = "u1",
+	                      .created = NOW - 200 * USEC_SEC,
+	                      .deletion = NOW - 60 * USEC_SEC },
+	            OURS,
+	            .phase = POD_RUNNING,
+	            .node_name = "k1" },
+        deleted_unbound = { .meta = { .ns = "ml", .name = "web", .uid = "u1", .created = NOW, .deletion = NOW },
+	                    OURS,
+	                    .phase = POD_PENDING };
 
 static const struct job
         pending = { .id = 7,
@@ -191,7 +202,9 @@ static const struct row {
 	  .summary = "no Slurm job holds that place for it any more",
 	  .waits_for = "scheduler to delete it",
 	  .todo = "its controller" },
-	{ .pod = &running, .state = "lost", .waits_for = "scheduler to delete it", .todo = "its controller" },
+	{ .pod = &forgotten, .state = "lost", .waits_for = "scheduler to delete it", .todo = "its controller" },
+	{ .pod = &marked, .state = "lost", .waits_for = "scheduler to delete it", .todo = "its controller" },
+	{ .pod = &running, .state = "bypassed", .summary = "the scheduler leaves it alone", .todo = "spec.nodeName" },
 	{ .pod = &done, .job = &started, .state = "succeeded", .waits_for = "its placeholder job 7 to end" },
 	{ .pod = &broken,
 	  .job = &cancelled,
