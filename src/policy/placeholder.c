@@ -2,7 +2,9 @@
 #include "policy/placeholder.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "policy/annotations.h"
@@ -495,16 +497,16 @@ static void decide_unbound(const struct placeholder_view *v, const struct placeh
 	if (j && !job_is_over(j) && cancel_others(v, j, d))
 		return;
 	if (v->problems && v->problems->n_errors) {
-		struct buf text = BUF(DECISION_TEXT_MAX);
+		_cleanup_buf_ struct buf all = BUF(CONDITION_TEXT_MAX - 1), some = BUF(DECISION_TEXT_MAX - 1);
 
 		if (j && !job_is_over(j) && !job_is_ending(j)) { /* the Pod was changed for the worse */
 			step(d, STEP_RELEASE, j);
 			return;
 		}
-		problems_join(v->problems, false, &text);
-		unscheduled(d, "ValidationFailed", "%s", buf_text(&text));
-		event(d, true, "ValidationFailed", "%s", buf_text(&text));
-		buf_done(&text);
+		problems_join(v->problems, false, NULL, &all);
+		unscheduled(d, "ValidationFailed", "%s", buf_text(&all));
+		problems_join(v->problems, false, "see the condition PodScheduled", &some);
+		event(d, true, "ValidationFailed", "%s", buf_text(&some));
 		return;
 	}
 	if (!j || job_is_over(j)) {
@@ -562,7 +564,8 @@ void placeholder_decide(const struct placeholder_view *v, struct decision *ret)
 {
 	const struct placeholder_job *j = placeholder_job_of(v);
 
-	*ret = (struct decision) { .step = STEP_REST, .again = USEC_NEVER };
+	memset(ret, 0, offsetof(struct decision, unscheduled_text) + 1);
+	rest(ret, USEC_NEVER);
 	if (!v->pod)
 		decide_gone(v, ret);
 	else if (!v->in_scope)

@@ -30,7 +30,8 @@
 #define PLACEHOLDER_AGAIN_MAX (5 * USEC_MINUTE)
 #define PLACEHOLDER_REFUSED_MAX USEC_MINUTE /* the same when its node was no good: others may be */
 #define PLACEHOLDER_VOLUME_WAIT (2 * USEC_MINUTE) /* for a provisioner, holding a node */
-#define DECISION_TEXT_MAX 1024
+#define DECISION_TEXT_MAX 1024 /* of an event: what Kubernetes takes, less one byte */
+#define CONDITION_TEXT_MAX PROBLEMS_TEXT_MAX /* of a condition: Kubernetes takes 32 KiB */
 #define CONDITION_JOB_LIVE "SlurmJobLive"
 
 /* A job of this Pod (its uid is in the job's extra). */
@@ -118,7 +119,7 @@ struct decision {
 	const char *and_so; /* of "Cancelled": what comes of it, for cancelled_text() once it is known who did it */
 	const char
 	        *unscheduled; /* reason for PodScheduled=False: "Unschedulable", "ValidationFailed"; NULL = leave it */
-	char unscheduled_text[DECISION_TEXT_MAX];
+	char unscheduled_text[CONDITION_TEXT_MAX]; /* last: not cleared but for its first byte */
 };
 
 /* by: "user alice (uid 1000)"; NULL = nobody knows. */

@@ -6,8 +6,6 @@
 
 #include "base/str.h"
 
-#define JOIN_MAX ((size_t)PROBLEMS_MAX * 2 * (sizeof(struct problem)))
-
 void problems_done(struct problems *p)
 {
 	free(p->list);
@@ -86,17 +84,30 @@ const char *problem_quote(const char *foreign, char text[PROBLEM_QUOTE_MAX])
 	return text;
 }
 
-void problems_join(const struct problems *p, bool warnings, struct buf *out)
+/* At most `most` of them, and how many are left. */
+static uint32_t join(const struct problems *p, bool warnings, uint32_t most, const char *rest, struct buf *out)
 {
-	_cleanup_buf_ struct buf all = BUF(JOIN_MAX);
 	uint32_t shown = 0, total = warnings ? p->n_warnings : p->n_errors;
-	size_t room = out->max - out->len;
 
-	for (uint32_t i = 0; i < p->n; i++)
+	for (uint32_t i = 0; i < p->n && shown < most; i++)
 		if (p->list[i].warning == warnings)
-			buf_printf(&all, "%s%s: %s", shown++ ? "; " : "", p->list[i].field, p->list[i].text);
+			buf_printf(out, "%s%s: %s", shown++ ? "; " : "", p->list[i].field, p->list[i].text);
 	if (shown < total)
-		buf_printf(&all, "%sand %u more", shown ? "; " : "", total - shown);
+		buf_printf(out, "%sand %u more%s%s", shown ? "; " : "", total - shown, rest ? "; " : "",
+		           str_or(rest, ""));
+	return shown;
+}
+
+void problems_join(const struct problems *p, bool warnings, const char *rest, struct buf *out)
+{
+	_cleanup_buf_ struct buf all = BUF(PROBLEMS_TEXT_MAX);
+	size_t room = out->max - out->len;
+	uint32_t n = join(p, warnings, PROBLEMS_MAX, NULL, &all);
+
+	while (all.len > room && n > 1) {
+		buf_done(&all);
+		n = join(p, warnings, n - 1, rest, &all);
+	}
 	if (all.len <= room)
 		buf_add(out, buf_text(&all), all.len);
 	else if (room >= sizeof("…") - 1) {

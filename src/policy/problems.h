@@ -37,5 +37,8 @@ void problem_warning(struct problems *p, const char *field, const char *fmt, ...
 #define PROBLEM_QUOTE_MAX 64
 const char *problem_quote(const char *foreign, char text[PROBLEM_QUOTE_MAX]);
 
-/* "field: text; field: text", errors or warnings, for an event or a condition; bounded by the buffer, cut with "…". */
-void problems_join(const struct problems *p, bool warnings, struct buf *out);
+/* "field: text; field: text; and 3 more", errors or warnings, for an event or a condition: as many whole ones as the buffer takes,
+ * and how many there are besides. When the buffer is what leaves some out, `rest` says where they are: "see …"; NULL =
+ * nowhere. One that does not fit alone is cut with "…". */
+#define PROBLEMS_TEXT_MAX ((size_t)PROBLEMS_MAX * (sizeof(struct problem) + 4) + 32) /* holds all, joined */
+void problems_join(const struct problems *p, bool warnings, const char *rest, struct buf *out);

@@ -310,6 +310,13 @@ static void test_all_problems_of_a_pod_are_told_at_once_and_nothing_is_submitted
 	assert_string_equal(d.event, "ValidationFailed");
 	assert_non_null(strstr(d.event_text, "spec.a: is wrong"));
 	assert_non_null(strstr(d.event_text, "spec.b: is wrong too"));
+	for (int i = 0; i < 20; i++)
+		problem_error(&problems, "spec.c", "is %d of twenty with more words than an event has room for", i);
+	placeholder_decide(&v, &d);
+	assert_non_null(strstr(d.unscheduled_text, "spec.a: is wrong; spec.b"));
+	assert_true(str_ends(d.unscheduled_text, "is 19 of twenty with more words than an event has room for"));
+	assert_true(str_starts(d.event_text, "spec.a: is wrong; spec.b"));
+	assert_true(str_ends(d.event_text, "has room for; and 7 more; see the condition PodScheduled"));
 }
 
 static void test_what_slurm_refused_is_said_in_its_words_and_tried_again_later(void **state)

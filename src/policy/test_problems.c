@@ -7,7 +7,7 @@
 static const char *joined(const struct problems *p, bool warnings, struct buf *out)
 {
 	buf_clear(out);
-	problems_join(p, warnings, out);
+	problems_join(p, warnings, NULL, out);
 	assert_int_equal(out->error, 0);
 	return buf_text(out);
 }
@@ -87,7 +87,7 @@ static void test_what_is_joined_fits_the_buffer_whatever_its_size(void **state)
 	for (size_t max = 0; max < 40; max++) {
 		_cleanup_buf_ struct buf out = BUF(max);
 
-		problems_join(&p, false, &out);
+		problems_join(&p, false, "see there", &out);
 		assert_int_equal(out.error, 0);
 		assert_true(out.len <= max);
 		assert_true(str_is_utf8(buf_text(&out), out.len));
@@ -96,6 +96,52 @@ static void test_what_is_joined_fits_the_buffer_whatever_its_size(void **state)
 		else if (max >= 3)
 			assert_true(str_ends(buf_text(&out), "…"));
 	}
+}
+
+#define X20 "xxxxxxxxxxxxxxxxxxxx"
+#define X37 X20 "xxxxxxxxxxxxxxxxx"
+
+static void test_what_does_not_fit_is_left_out_whole_and_counted(void **state)
+{
+	static const struct {
+		uint32_t n; /* problems of forty bytes each */
+		size_t room;
+		const char *want;
+	} cases[] = {
+		{ 3, 1000, "f: " X37 "; f: " X37 "; f: " X37 },
+		{ 3, 124, "f: " X37 "; f: " X37 "; f: " X37 },
+		{ 3, 123, "f: " X37 "; f: " X37 "; and 1 more; see there" },
+		{ 3, 105, "f: " X37 "; f: " X37 "; and 1 more; see there" },
+		{ 3, 104, "f: " X37 "; and 2 more; see there" },
+		{ 3, 63, "f: " X37 "; and 2 more; see there" },
+		{ PROBLEMS_MAX + 9, 120, "f: " X37 "; f: " X37 "; and 39 more; see there" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_problems_ struct problems p = PROBLEMS_INIT;
+		_cleanup_buf_ struct buf out = BUF(cases[i].room);
+
+		for (uint32_t k = 0; k < cases[i].n; k++)
+			problem_error(&p, "f", "%s", X37);
+		problems_join(&p, false, "see there", &out);
+		assert_string_equal(buf_text(&out), cases[i].want);
+	}
+}
+
+static void test_all_that_can_be_listed_has_room(void **state)
+{
+	_cleanup_problems_ struct problems p = PROBLEMS_INIT;
+	_cleanup_buf_ struct buf out = BUF(PROBLEMS_TEXT_MAX - 1);
+	char longest[2 * PROBLEM_TEXT_MAX];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	for (int i = 0; i < PROBLEMS_MAX + 5; i++)
+		problem_error(&p, longest, "%s", longest);
+	problems_join(&p, false, "see there", &out);
+	assert_true(str_ends(buf_text(&out), "…; and 5 more"));
 }
 
 static void test_foreign_text_cannot_leave_its_line(void **state)
@@ -118,4 +164,5 @@ static void test_foreign_text_cannot_leave_its_line(void **state)
 
 TEST_MAIN(TEST(all_problems_are_told_at_once_and_apart_from_warnings), TEST(beyond_the_maximum_they_are_counted),
           TEST(warnings_never_crowd_out_an_error), TEST(long_text_is_cut_with_a_mark_and_never_inside_a_character),
-          TEST(what_is_joined_fits_the_buffer_whatever_its_size), TEST(foreign_text_cannot_leave_its_line))
+          TEST(what_is_joined_fits_the_buffer_whatever_its_size), TEST(what_does_not_fit_is_left_out_whole_and_counted),
+          TEST(all_that_can_be_listed_has_room), TEST(foreign_text_cannot_leave_its_line))

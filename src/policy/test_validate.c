@@ -372,8 +372,8 @@ static void test_gpus_are_whole_of_one_kind_and_not_for_everybody(void **state)
 		pod->meta.annotations = &m.annotation;
 		pod->meta.n_annotations = 1;
 		validate_pod(pod, &standard, &wishes, &p);
-		problems_join(&p, false, &errors);
-		problems_join(&p, true, &warnings);
+		problems_join(&p, false, NULL, &errors);
+		problems_join(&p, true, NULL, &warnings);
 		if (!!cases[i].error != !!p.n_errors || !strstr(buf_text(&errors), str_or(cases[i].error, "")) ||
 		    !!cases[i].warning != !!p.n_warnings || !strstr(buf_text(&warnings), str_or(cases[i].warning, "")))
 			fail_msg("%s: errors '%s', warnings '%s'", cases[i].what, buf_text(&errors),
@@ -409,7 +409,7 @@ static void test_everything_that_is_wrong_is_told_at_once_and_the_rest_is_still_
 
 	(void)state;
 	validate_pod(&pod, &standard, &wishes, &p);
-	problems_join(&p, false, &text);
+	problems_join(&p, false, NULL, &text);
 	assert_int_equal(p.n_errors, 4);
 	assert_non_null(strstr(buf_text(&text), "priority"));
 	assert_non_null(strstr(buf_text(&text), "no cpu"));

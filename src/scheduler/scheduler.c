@@ -310,9 +310,9 @@ static void look(struct scheduler *s, struct entry *e)
 		log_debug("Pod %s: %s job %u", e->key, step_name(d.step), d.job);
 	effects_tell(s, e, pod, &d);
 	if (problems.n_warnings && pod && !e->n_jobs) {
-		struct buf text = BUF(DECISION_TEXT_MAX);
+		struct buf text = BUF(DECISION_TEXT_MAX - 1);
 
-		problems_join(&problems, true, &text);
+		problems_join(&problems, true, "`sunk validate` tells all of them", &text);
 		effects_event(s, e, SAID_WARNING, true, "ValidationWarning", buf_text(&text));
 		buf_done(&text);
 	}
