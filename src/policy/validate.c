@@ -89,22 +89,32 @@ static bool is_counted(const struct rules *rules, const char *resource)
 	return false;
 }
 
-/* A slice of a GPU that Slurm is not told of would be a job's at the same time. */
+/* The first slice of a GPU among these that Slurm is not told of; NULL when there is none. */
+static const char *uncounted_slice(const struct rules *rules, const struct amount *a, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i].milli != 0 && str_starts(a[i].name, GPU_SLICE_PREFIX) && !is_counted(rules, a[i].name))
+			return a[i].name;
+	return NULL;
+}
+
+/* It would be a job's at the same time. */
 static void check_slices(const struct pod *pod, const struct rules *rules, struct problems *problems)
 {
+	const char *slice = NULL;
 	char name[PROBLEM_QUOTE_MAX];
 
-	for (uint32_t i = 0; i < pod->n_containers; i++)
-		for (uint32_t k = 0; k < pod->containers[i].n_requests; k++) {
-			const struct amount *a = &pod->containers[i].requests[k];
+	for (uint32_t i = 0; i < n_containers(pod) && !slice; i++) {
+		const struct container *c = container_at(pod, i);
 
-			if (a->milli == 0 || !str_starts(a->name, GPU_SLICE_PREFIX) || is_counted(rules, a->name))
-				continue;
-			problem_warning(problems, "spec.containers",
-			                "Slurm is not told of %s: the scheduler needs it as a --gpu-resource",
-			                problem_quote(a->name, name));
-			return;
-		}
+		slice = uncounted_slice(rules, c->requests, c->n_requests);
+		if (!slice) /* a limit stands for the request */
+			slice = uncounted_slice(rules, c->limits, c->n_limits);
+	}
+	if (slice)
+		problem_warning(problems, "spec.containers",
+		                "Slurm is not told of %s: the scheduler needs it as a --gpu-resource",
+		                problem_quote(slice, name));
 }
 
 static void check_gpus(const struct pod *pod, const struct rules *rules, const struct wishes *wishes,
