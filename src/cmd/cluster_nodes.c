@@ -188,6 +188,25 @@ static void find_claims(const struct cluster_nodes *c, const struct pod *pod, st
 	}
 }
 
+/* What the scheduler waits for before a node is chosen. Claims that are made for the Pod itself come with it. */
+static char *find_wait(const struct pod *pod, const struct pod_volumes *v)
+{
+	for (uint32_t i = 0; i < pod->n_volumes; i++) {
+		const struct pod_volumes its = {
+			.claims = v->claims + i, .volumes = v->volumes + i, .classes = v->classes + i, .n = 1
+		};
+		struct pod one = *pod;
+		char why[FIT_WHY_MAX];
+		uint32_t n;
+
+		one.volumes += i;
+		one.n_volumes = 1;
+		if (!one.volumes->ephemeral && volumes_before_bind(&one, &its, NULL, &n, why) == VOLUMES_WAIT)
+			return mem_strdup(why);
+	}
+	return NULL;
+}
+
 /* Whether claims can be looked at; reads them when nobody has yet. */
 static bool see_volumes(struct cluster_nodes *c)
 {
@@ -209,6 +228,7 @@ void cluster_nodes_look(struct cluster_nodes *c, const struct pod *pod, const st
 	if (pod->n_volumes && see_volumes(c)) {
 		find_claims(c, pod, &volumes);
 		seen = &volumes;
+		f.waits = find_wait(pod, seen);
 	} else if (pod->n_volumes)
 		f.blind = mem_strdup(err_text(&c->err));
 	f.places = c->places;
@@ -229,6 +249,7 @@ void cluster_fit_done(struct cluster_fit *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->why[i]);
 	free(f->why);
+	free(f->waits);
 	free(f->blind);
 	feasible_done(&f->feasible);
 	*f = (struct cluster_fit) { 0 };

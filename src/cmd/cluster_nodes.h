@@ -22,6 +22,7 @@ struct cluster_fit {
 	const struct place *places; /* in the natural order of their Slurm names; good until the next look */
 	char **why;                 /* one for each place: why it does not fit, NULL = it fits */
 	size_t n;
+	char *waits; /* the claim that the scheduler waits for before it submits a job, and why; NULL = none */
 	char *blind; /* why its volumes were not looked at; NULL = they were, or it has none */
 };
 

@@ -63,6 +63,19 @@ static const char *text_of(const struct job_spec *s, const struct text_row *row)
 	return *(const char *const *)(const void *)((const char *)s + row->offset);
 }
 
+/* What keeps a Pod without errors from being submitted to this cluster as it is now; NULL when nothing does, or nobody asked. */
+static const char *obstacle(const struct pod_verdict *v)
+{
+	if (!v->fit)
+		return NULL;
+	return v->fit->feasible.n_fit == 0 ? v->fit->feasible.summary : v->fit->waits;
+}
+
+static bool is_good(const struct pod_verdict *v)
+{
+	return v->job && !obstacle(v);
+}
+
 /* As text */
 
 static void line(struct pod_report *r, const char *label, const char *text)
@@ -135,11 +148,22 @@ static void print_nodes(struct pod_report *r, const struct cluster_fit *f)
 		}
 	if (shown < unfit)
 		fprintf(r->out, "  %-14sand %zu more\n", "", unfit - shown);
+	if (f->waits)
+		line(r, "waits", f->waits);
 	if (f->blind) {
 		_cleanup_free_ char *text = str_printf("volumes were not looked at: %s", f->blind);
 
 		line(r, "", text);
 	}
+}
+
+static const char *what_becomes_of(const struct pod_verdict *v)
+{
+	if (!v->item->err && !v->item->pod)
+		return " has no Pods: skipped";
+	if (!v->job)
+		return " cannot be submitted";
+	return is_good(v) ? " would be submitted as" : " would not be submitted now, but wait to be submitted as";
 }
 
 static void print(struct pod_report *r, const struct pod_verdict *v)
@@ -154,9 +178,7 @@ static void print(struct pod_report *r, const struct pod_verdict *v)
 	if (m)
 		str_add_safe(&who, m->name, strlen(m->name), 260);
 	fprintf(r->out, "%s%s, document %u: %s%s\n", r->n_pods + r->n_other > 1 ? "\n" : "", item->file, item->document,
-	        who.len ? buf_text(&who) : "an object of no kind",
-	        item->err || !v->job ? (m || item->err ? " cannot be submitted" : " has no Pods: skipped")
-	                             : " would be submitted as");
+	        who.len ? buf_text(&who) : "an object of no kind", what_becomes_of(v));
 	if (item->err)
 		line(r, "error", err_text(item->err));
 	for (uint32_t i = 0; v->problems && i < v->problems->n; i++) {
@@ -216,6 +238,7 @@ static void add_nodes(yyjson_mut_doc *doc, yyjson_mut_val *to, const struct clus
 
 	yyjson_mut_obj_add_strcpy(doc, nodes, "summary", f->feasible.summary);
 	yyjson_mut_obj_add_uint(doc, nodes, "feasible", f->feasible.n_fit);
+	yyjson_mut_obj_add_val(doc, nodes, "waitsFor", text_value(doc, f->waits));
 	yyjson_mut_obj_add_val(doc, nodes, "volumesNotLookedAt", text_value(doc, f->blind));
 	list = yyjson_mut_obj_add_arr(doc, nodes, "items");
 	for (size_t i = 0; i < f->n; i++) {
@@ -239,7 +262,7 @@ static void add_json(struct pod_report *r, const struct pod_verdict *v)
 	yyjson_mut_obj_add_strcpy(doc, to, "kind", item->kind);
 	yyjson_mut_obj_add_val(doc, to, "namespace", text_value(doc, item->pod ? item->pod->meta.ns : NULL));
 	yyjson_mut_obj_add_val(doc, to, "name", text_value(doc, item->pod ? item->pod->meta.name : NULL));
-	yyjson_mut_obj_add_bool(doc, to, "ok", v->job != NULL);
+	yyjson_mut_obj_add_bool(doc, to, "ok", is_good(v));
 	list = yyjson_mut_obj_add_arr(doc, to, "problems");
 	if (item->err)
 		add_problem(doc, list, "error", "", err_text(item->err));
@@ -258,7 +281,7 @@ void pod_report_add(struct pod_report *r, const struct pod_verdict *v)
 		r->n_pods++;
 	else
 		r->n_other++;
-	if (v->item->err || (v->item->pod && !v->job) || (v->fit && !v->fit->feasible.n_fit))
+	if ((v->item->pod || v->item->err) && !is_good(v))
 		r->n_bad++;
 	if (!r->json)
 		print(r, v);

@@ -278,6 +278,28 @@ def test_the_live_cluster_tells_where_a_pod_may_run(cluster):
 def test_a_pod_that_fits_nowhere_is_a_failure(cluster):
     status, [item] = look([pod(nodeSelector={"zone": "c"})], *live(cluster))
     assert status == 1 and item["nodes"]["feasible"] == 0 and all(nodes(item).values())
+    assert item["ok"] is False and item["nodes"]["waitsFor"] is None
+    got = sunk("-f", "-", *live(cluster), stdin=json.dumps(pod(nodeSelector={"zone": "c"})))
+    assert got.returncode == 1 and "ml/web would not be submitted now" in got.out and "none of 4 nodes is feasible" in got.out
+
+
+def claim(name, **spec):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "ml"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}}
+
+
+def test_a_pod_waits_for_claims_that_are_not_there_or_not_bound(cluster):
+    cluster.kubectl("create", "-f", "-", stdin=claim("late", storageClassName="nobody-makes-these"))
+    wants = {"absent": "claim absent does not exist", "late": "claim late is not bound: there is no storage class nobody-makes-these"}
+    for name, why in wants.items():
+        wanting = pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": name}}])
+        status, [item] = look([wanting], *live(cluster))
+        assert status == 1 and item["ok"] is False and item["nodes"]["feasible"] == 2 and item["nodes"]["waitsFor"] == why, item
+        got = sunk("-f", "-", *live(cluster), stdin=json.dumps(wanting))
+        assert got.returncode == 1 and "would not be submitted now" in got.out and why in got.out
+    own = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}
+    status, [item] = look([pod(volumes=[own])], *live(cluster))
+    assert status == 0 and item["ok"] and item["nodes"]["waitsFor"] is None, "its claim is made with it"
 
 
 def test_a_bound_volume_says_where_a_pod_may_run(cluster):
