@@ -237,11 +237,30 @@ static const struct json_field state_fields[] = {
 };
 static const struct json_type state_type = JSON_TYPE(struct container_status, state_fields);
 
+static const struct json_field granted_fields[] = {
+	JSON_AMOUNT("cpu", struct container_status, granted.cpu),
+	JSON_AMOUNT("memory", struct container_status, granted.memory),
+};
+static const struct json_type granted_type = JSON_TYPE(struct container_status, granted_fields);
+
+static const struct json_field in_effect_fields[] = {
+	JSON_AMOUNT("cpu", struct container_status, in_effect.cpu),
+	JSON_AMOUNT("memory", struct container_status, in_effect.memory),
+};
+static const struct json_type in_effect_type = JSON_TYPE(struct container_status, in_effect_fields);
+
+static const struct json_field status_resources_fields[] = {
+	JSON_INSIDE("requests", in_effect_type),
+};
+static const struct json_type status_resources_type = JSON_TYPE(struct container_status, status_resources_fields);
+
 static const struct json_field status_fields[] = {
 	JSON_STR("name", struct container_status, name),
 	JSON_INSIDE("state", state_type),
 	JSON_BOOL("ready", struct container_status, ready),
 	JSON_INT32("restartCount", struct container_status, restarts),
+	JSON_INSIDE("allocatedResources", granted_type),
+	JSON_INSIDE("resources", status_resources_type),
 };
 static const struct json_type status_type = JSON_TYPE(struct container_status, status_fields);
 

@@ -118,6 +118,8 @@ static const char whole_pod[] =
         "    lastState: {terminated: {exitCode: 5}}\n"
         "    ready: true\n"
         "    restartCount: 1\n"
+        "    allocatedResources: {cpu: 500m, memory: 1Gi, nvidia.com/gpu: '8'}\n"
+        "    resources: {limits: {cpu: '9'}, requests: {cpu: 250m, memory: 2Gi}}\n"
         "  - {name: late, state: {waiting: {reason: ContainerCreating}}}\n"
         "  qosClass: Burstable\n";
 
@@ -207,6 +209,10 @@ static void test_a_pod_with_everything_we_look_at(void **state)
 	assert_string_equal(p->init_statuses[0].message, "tm");
 	assert_int_equal(p->init_statuses[0].finished - p->init_statuses[0].started, USEC_SEC);
 	assert_true(p->statuses[0].running && p->statuses[0].ready && !p->statuses[0].terminated);
+	assert_int_equal(p->statuses[0].granted.cpu, 500);
+	assert_int_equal(p->statuses[0].granted.memory, INT64_C(1000) << 30);
+	assert_int_equal(p->statuses[0].in_effect.cpu, 250);
+	assert_int_equal(p->statuses[0].in_effect.memory, INT64_C(2000) << 30);
 	assert_int_equal(p->statuses[0].exit_code, 0); /* lastState is not looked at */
 	assert_int_equal(p->statuses[0].started - p->started, 3 * USEC_SEC);
 	assert_true(p->statuses[1].waiting);

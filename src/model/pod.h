@@ -52,10 +52,15 @@ struct volume_claim { /* a volume that is a claim; other volumes are not kept */
 	bool ephemeral; /* the claim is made for this Pod, as <pod>-<volume>, and controlled by it; `claim` is not set */
 };
 
+struct resized { /* what can be changed in place, in thousandths; 0 = not said */
+	int64_t cpu, memory;
+};
+
 struct container_status {
 	const char *name;
 	bool ready, running, terminated, waiting;
 	int32_t exit_code, signal, restarts;
+	struct resized granted, in_effect; /* requests, by the kubelet: allocatedResources, resources */
 	const char *reason, *message; /* of the terminated or waiting state */
 	usec_t started, finished;
 };

@@ -16,3 +16,7 @@ int64_t resources_request(const struct container *c, const char *resource);
  * request counts as the request. Of CPU, memory and huge pages the Pod as a whole (spec.resources) may say how much it is instead.
  * Held at INT64_MAX when it is more. */
 int64_t resources_effective(const struct pod *pod, const char *resource);
+
+/* The same of a Pod on a node, where containers may be resized: the most of what is asked for, granted and in effect counts, and
+ * what the kubelet found infeasible does not. */
+int64_t resources_held(const struct pod *pod, const char *resource);

@@ -129,7 +129,7 @@ static int64_t taken(const struct pod *pod, const struct pod *const *on_node, si
 
 	for (size_t i = 0; i < n_on_node; i++)
 		if (pod_counts(on_node[i], pod) &&
-		    __builtin_add_overflow(sum, resources_effective(on_node[i], resource), &sum))
+		    __builtin_add_overflow(sum, resources_held(on_node[i], resource), &sum))
 			return INT64_MAX;
 	return sum;
 }

@@ -94,4 +94,56 @@ static void test_the_pod_as_a_whole_may_say_how_much(void **state)
 	assert_int_equal(resources_effective(&only_gpu, "nvidia.com/gpu"), 0);
 }
 
-TEST_MAIN(TEST(the_larger_of_running_and_starting_counts), TEST(the_pod_as_a_whole_may_say_how_much))
+static void test_a_resized_pod_holds_what_kubernetes_counts(void **state)
+{
+	struct {
+		const char *what;
+		int64_t asked, granted, in_effect;
+		const char *pending; /* why the resize waits */
+		int64_t want;
+	} cases[] = {
+		{ "not started", 1000, 0, 0, NULL, 1000 },
+		{ "as it was made", 1000, 1000, 1000, NULL, 1000 },
+		{ "to grow, once there is room", 8000, 1000, 1000, "Deferred", 8000 },
+		{ "never to grow that far", 1000000, 1000, 1000, "Infeasible", 1000 },
+		{ "growing", 8000, 8000, 1000, NULL, 8000 },
+		{ "to shrink", 1000, 8000, 8000, NULL, 8000 },
+		{ "shrinking", 1000, 1000, 8000, NULL, 8000 },
+		{ "an older kubelet says only what is in effect", 1000, 0, 8000, NULL, 8000 },
+		{ "infeasible, and the kubelet says nothing", 8000, 0, 0, "Infeasible", 8000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct container side = {
+			.name = "side", .restart = RESTART_ALWAYS, .requests = CPU(cases[i].asked), .n_requests = 1
+		};
+		struct container main = { .name = "main", .requests = CPU(100), .n_requests = 1 };
+		struct container_status statuses[] = {
+			{ .name = "main", .granted.cpu = 100, .in_effect.cpu = 100 },
+			{ .name = "side", .granted.cpu = cases[i].granted, .in_effect.cpu = cases[i].in_effect },
+		};
+		struct condition pending = { .type = "PodResizePending",
+			                     .status = COND_TRUE,
+			                     .reason = cases[i].pending };
+		struct pod pod = { .containers = &main,
+			           .n_containers = 1,
+			           .init_containers = &side,
+			           .n_init_containers = 1,
+			           .statuses = statuses,
+			           .n_statuses = 1,
+			           .init_statuses = statuses,
+			           .n_init_statuses = 2,
+			           .conditions = &pending,
+			           .n_conditions = cases[i].pending ? 1 : 0 };
+		int64_t got = resources_held(&pod, "cpu");
+
+		if (got != cases[i].want + 100)
+			fail_msg("%s: got %ld, want %ld", cases[i].what, (long)got, (long)cases[i].want + 100);
+		assert_int_equal(resources_effective(&pod, "cpu"), cases[i].asked + 100);
+		assert_int_equal(resources_held(&pod, "memory"), 0);
+	}
+}
+
+TEST_MAIN(TEST(a_resized_pod_holds_what_kubernetes_counts), TEST(the_larger_of_running_and_starting_counts),
+          TEST(the_pod_as_a_whole_may_say_how_much))

@@ -72,6 +72,28 @@ static void test_what_is_on_the_node_counts_until_it_is_over(void **state)
 	assert_true(fits(&c, on, 2, &s));
 }
 
+static void test_a_pod_that_can_never_grow_so_far_does_not_close_its_node(void **state)
+{
+	struct container vast_c = { .name = "c",
+		                    .requests = (struct amount[]) { { "cpu", 1000000 } },
+		                    .n_requests = 1 };
+	struct container_status status = { .name = "c", .granted.cpu = 1000 };
+	struct condition pending = { .type = "PodResizePending", .status = COND_TRUE, .reason = "Infeasible" };
+	struct pod vast = pod_of("vast", &vast_c, 1), a = pod_of("a", &small_c, 1);
+	const struct pod *on[] = { &vast };
+	struct shortage s = { 0 };
+
+	(void)state;
+	vast.statuses = &status;
+	vast.n_statuses = 1;
+	vast.conditions = &pending;
+	vast.n_conditions = 1;
+	assert_true(fits(&a, on, 1, &s));
+	status.granted.cpu = 3500;
+	assert_false(fits(&a, on, 1, &s));
+	assert_int_equal(s.has, 500);
+}
+
 static void test_the_pod_itself_does_not_count(void **state)
 {
 	struct pod a = pod_of("a", &gpu_c, 1), same = a, namesake = a;
@@ -215,7 +237,7 @@ static void test_amounts_read_as_a_person_writes_them(void **state)
 }
 
 TEST_MAIN(TEST(each_resource_is_asked_for_once_and_zero_is_not), TEST(what_is_on_the_node_counts_until_it_is_over),
-          TEST(the_pod_itself_does_not_count), TEST(the_number_of_pods_has_its_limit),
-          TEST(a_whole_node_may_be_too_small), TEST(too_much_on_a_node_is_no_overflow),
-          TEST(host_ports_clash_by_number_protocol_and_address),
+          TEST(a_pod_that_can_never_grow_so_far_does_not_close_its_node), TEST(the_pod_itself_does_not_count),
+          TEST(the_number_of_pods_has_its_limit), TEST(a_whole_node_may_be_too_small),
+          TEST(too_much_on_a_node_is_no_overflow), TEST(host_ports_clash_by_number_protocol_and_address),
           TEST(ports_of_sidecars_count_and_of_init_containers_do_not), TEST(amounts_read_as_a_person_writes_them))
