@@ -91,15 +91,21 @@ static void drained(void *arg, bool ok, const char *why)
 
 /* ---- a call whose job is known and whose caller may ask ---- */
 
+/* The script of this very run speaks. */
+static void hear_start(struct known_job *j, const struct hook_ask *ask)
+{
+	/* Else it is late and of an earlier run, or the script of another job of that number, which Slurm forgot. */
+	if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)
+		j->p.hook_restarts = ask->run;
+}
+
 static void serve(struct scheduler *s, struct known_job *j, const struct hook_ask *ask, usec_t arrived)
 {
 	struct entry *e = j->entry;
 
 	switch (ask->hook) {
 	case HOOK_STARTED:
-		/* Else it is late and of an earlier run, or the script of another job of that number, which Slurm forgot. */
-		if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)
-			j->p.hook_restarts = ask->run;
+		hear_start(j, ask);
 		if (!e->started_at)
 			e->started_at = arrived;
 		if (ask->park) {
@@ -109,7 +115,11 @@ static void serve(struct scheduler *s, struct known_job *j, const struct hook_as
 		ask->reply(ask->arg, 200, "{}");
 		entry_dirty(s, e, 0);
 		break;
-	case HOOK_WAIT: park(s, e, ask); break;
+	case HOOK_WAIT:
+		if (j->p.misnamed) /* its mark is gone, and it will not say it again */
+			hear_start(j, ask);
+		park(s, e, ask);
+		break;
 	case HOOK_TERMINATE:
 		if (e->terminate_job != ask->job_id || e->terminate_restarts != ask->run)
 			entry_hurry(e);

@@ -101,13 +101,14 @@ static void told(void *arg, int status, const char *json)
 	str_copy(g->json, sizeof(g->json), json);
 }
 
-static void started(struct scheduler *s, usec_t patience, uint32_t run, const char *node, struct got *g)
+static void call(struct scheduler *s, enum scheduler_hook hook, usec_t patience, uint32_t run, const char *node,
+                 struct got *g)
 {
 	char token[TOKEN_TEXT_MAX];
 
 	*g = (struct got) { 0 };
 	token_make(SECRET, strlen(SECRET), UID, token);
-	scheduler_hook(s, &(struct hook_ask) { .hook = HOOK_STARTED,
+	scheduler_hook(s, &(struct hook_ask) { .hook = hook,
 	                                       .job_id = 7,
 	                                       .run = run,
 	                                       .uid = UID,
@@ -116,6 +117,11 @@ static void started(struct scheduler *s, usec_t patience, uint32_t run, const ch
 	                                       .park = patience,
 	                                       .reply = told,
 	                                       .arg = g });
+}
+
+static void started(struct scheduler *s, usec_t patience, uint32_t run, const char *node, struct got *g)
+{
+	call(s, HOOK_STARTED, patience, run, node, g);
 }
 
 static void slurm_says(struct scheduler *s, enum slurm_outcome outcome, int state)
@@ -334,6 +340,27 @@ static void test_a_job_that_left_the_scope_is_not_unknown(void **state)
 	end(&s);
 }
 
+/* A person wrote something else into its extra, and the scheduler that had heard it is gone. */
+static void test_who_waits_has_started_although_its_mark_is_gone(void **state)
+{
+	struct job job = one(JOB_RUNNING);
+	struct scheduler s;
+	struct entry *e = begin(&s, true);
+	struct got g;
+
+	(void)state;
+	call(&s, HOOK_WAIT, PATIENCE, 0, NULL, &g);
+	assert_int_equal(e->jobs[0]->p.hook_restarts, -1);
+	job.extra = "a note";
+	now += USEC_SEC;
+	jobs_learn(&s, &job, now);
+	call(&s, HOOK_WAIT, PATIENCE, 1, NULL, &g);
+	assert_int_equal(e->jobs[0]->p.hook_restarts, -1);
+	call(&s, HOOK_WAIT, PATIENCE, 0, NULL, &g);
+	assert_int_equal(e->jobs[0]->p.hook_restarts, 0);
+	end(&s);
+}
+
 static void test_nothing_is_decided_by_a_killwait_that_is_only_guessed(void **state)
 {
 	struct scheduler s;
@@ -348,7 +375,7 @@ static void test_nothing_is_decided_by_a_killwait_that_is_only_guessed(void **st
 }
 
 TEST_MAIN(TEST(a_pod_that_nobody_saw_end_has_no_exit_code), TEST(a_job_that_left_the_scope_is_not_unknown),
-          TEST(nothing_is_decided_by_a_killwait_that_is_only_guessed), TEST(who_says_no_patience_hears_at_once),
+          TEST(who_waits_has_started_although_its_mark_is_gone), TEST(nothing_is_decided_by_a_killwait_that_is_only_guessed), TEST(who_says_no_patience_hears_at_once),
           TEST(who_has_patience_counts_at_once_and_hears_how_the_pod_ends), TEST(patience_ends_and_has_a_limit),
           TEST(a_script_that_says_it_again_is_parked_again), TEST(what_is_not_as_known_is_asked_of_slurm_first),
           TEST(a_late_word_of_an_earlier_run_starts_nothing), TEST(who_may_not_ask_is_not_parked))

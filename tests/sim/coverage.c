@@ -45,6 +45,7 @@ static struct outcome outcomes[OUTCOMES] = {
 	[O_STEP + STEP_PLACE] = { "Pod: place" },
 	[O_STEP + STEP_SUBMIT] = { "Pod: submit" },
 	[O_STEP + STEP_ADOPT] = { "Pod: adopt" },
+	[O_STEP + STEP_IDENTIFY] = { "Pod: write its name into its job" },
 	[O_STEP + STEP_EXCLUDE] = { "Pod: exclude" },
 	[O_STEP + STEP_TAKE_VOLUME] = { "Pod: give its claim a volume" },
 	[O_STEP + STEP_SELECT_NODE] = { "Pod: select a node for its claim" },

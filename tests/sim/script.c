@@ -149,14 +149,6 @@ static void call_reaches(struct world *w, struct ev *e)
 	scheduler_hook(l->s, &ask);
 }
 
-static void call_times_out(struct world *w, struct ev *e)
-{
-	struct hook_call *c = call_get(w, e->a);
-
-	if (c) /* when it was answered, the script does not listen to this any more */
-		tell_script(w, c, PLAN_NO_ANSWER, NULL);
-}
-
 void hook_calls_of_dead_life(struct world *w, uint64_t life)
 {
 	for (size_t i = w->n_calls; i-- > 0;) {
@@ -219,8 +211,9 @@ static void call_start(struct world *w, struct sjob *j, enum plan_task t)
 	struct hook_call *c = hook_call_new(w, j, t);
 
 	j->script->calls[t] = c->serial;
-	in(w, t == TASK_DRAIN || (t == TASK_STARTED && c->old) ? SHORT_MAX : PARKED_MAX, call_times_out, c->serial, 0,
-	   NULL);
+	/* its own clock: also for an answer that was lost, and whoever gave it may be dead. Once it was answered it does not listen to this */
+	in(w, t == TASK_DRAIN || (t == TASK_STARTED && c->old) ? SHORT_MAX : PARKED_MAX, script_hears, j->serial << 8 | t,
+	   pack_answer(PLAN_NO_ANSWER, NULL), (void *)(uintptr_t)c->serial);
 }
 
 /* ---- scontrol ---- */
