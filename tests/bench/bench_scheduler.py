@@ -16,6 +16,7 @@ import http.client
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
 import threading
@@ -37,6 +38,27 @@ def quantile(values, q):
 
 def say(what, got, wanted):
     print(f"{what:<58} {got:<34} wanted: {wanted}", flush=True)
+
+
+def quantiles(spans):
+    return ", ".join(f"p{q * 100:.0f} {quantile(spans, q) * 1000:.0f} ms" for q in (0.5, 0.9, 0.99))
+
+
+class Listener(threading.Thread):
+    """When plain jobs' scripts say a word over a connection of their own: what that takes without any of ours."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.heard, self.socket = {}, socket.create_server(("127.0.0.1", 0), backlog=1000)
+        self.port = self.socket.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            with self.socket.accept()[0] as c:
+                c.settimeout(10)
+                with contextlib.suppress(OSError):
+                    self.heard[c.recv(64).decode().strip()] = time.time()
 
 
 class Watch(threading.Thread):
@@ -198,8 +220,7 @@ class Bench:
             bound = next((b for b, v in buckets if v >= q * total), float("inf"))
             say(f"`started` told → Pod bound, {what}, p{q * 100:.0f} of {total:.0f}", f"≤ {bound * 1000:g} ms", f"≤ {limit} ms")
         spans = [self.watch.bound[n] - (self.started / self.watch.jobs[n]).stat().st_mtime for n in names]
-        got = ", ".join(f"p{q * 100:.0f} {quantile(spans, q) * 1000:.0f} ms" for q in (0.5, 0.9, 0.99))
-        say(f"script's first word → Pod bound, seen from outside, {what}", got, "10 ms, 99 of 100 within 50 ms")
+        say(f"script's first word → Pod bound, seen from outside, {what}", quantiles(spans), "10 ms, 99 of 100 within 50 ms")
 
     def spent(self, before, n):
         """What was done for a Pod: requests to either side, by the scheduler's own counts."""
@@ -215,14 +236,17 @@ class Bench:
         marks = self.world.dir / "marks"
         marks.mkdir()
         began = time.time()
-        script = f"touch {marks}/$SLURM_JOB_ID"
-        submit = ["xargs", "-P", "2", "-I", "{}", "sbatch", "-Q", "-o", "/dev/null", "-D", "/", "--mem=64", "-J", "{}", "--wrap", script]
+        listener, script = Listener(), self.world.dir / "plain.sh"
+        script.write_text(f"#!/bin/bash\n: >{marks}/$SLURM_JOB_ID\necho $SLURM_JOB_ID >/dev/tcp/127.0.0.1/{listener.port}\n")
+        submit = ["xargs", "-P", "2", "-I", "{}", "sbatch", "-Q", "-o", "/dev/null", "-D", "/", "--mem=64", "-J", "{}", script]
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(submit, input="\n".join(f"b{i}" for i in range(n)), text=True, env=self.world.env, check=True)
         use = resource.getrusage(resource.RUSAGE_CHILDREN)
         sbatch = (use.ru_utime + use.ru_stime - used.ru_utime - used.ru_stime) / n * 1000
         self.wait("all have started", lambda: len(os.listdir(marks)) == n)
         plain = n / (time.time() - began)
+        self.wait("all have spoken", lambda: len(listener.heard) == n)
+        spoken = [at - (marks / job).stat().st_mtime for job, at in listener.heard.items()]
         self.empty()
         cpu, before = self.cpu(), self.world.metrics()
         names = [f"burst{i}" for i in range(n)]
@@ -236,7 +260,17 @@ class Bench:
         each = (self.cpu() - cpu) / n * 1000
         say("CPU of the scheduler for a Pod, from creation to end", f"{each:.2f} ms (one sbatch: {sbatch:.2f} ms)", "≤ 2 ms")
         self.bind_latency(before, names, "burst")
+        say("a plain script's first word → heard by a listener, burst", quantiles(spoken), "none: what the row above has beside it")
         self.spent(before, n)
+        self.empty()
+
+    def waited(self):
+        """Pods of which one at a time fits: the last one waits for as long as all others take."""
+        before, names = self.world.metrics(), [f"waits{i}" for i in range(self.counts.waited)]
+        created = {name: self.create(name, "exit 0", cpu="60", annotations={"required-nodes": "n1"}) for name in names}
+        self.wait("all are bound", lambda: all(name in self.watch.bound for name in names))
+        longest = max(self.watch.bound[name] - created[name] for name in names)
+        self.bind_latency(before, names, f"after waits of 0 to {longest:.0f} s")
         self.empty()
 
     def cancel(self):
@@ -290,6 +324,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     for name, default, what in (
         ("single", 20, "Pods one by one"),
+        ("waited", 50, "Pods that wait until the one before them is over"),
         ("burst", 500, "Pods at once"),
         ("bound", 400, "Pods that are bound when jobs are cancelled"),
         ("pods", 10000, "Pods that wait"),
@@ -301,7 +336,8 @@ def main():
     world = World(("--cpus", "100", "--conf", "MinJobAge=10"), nodes=5, kill_wait=30)
     try:
         bench = Bench(world, counts)
-        for count, measure in ((counts.single, bench.one_by_one), (counts.burst, bench.burst), (counts.bound, bench.cancel), (counts.pods, bench.waiting)):
+        measures = (bench.one_by_one, bench.waited, bench.burst, bench.cancel, bench.waiting)
+        for count, measure in zip((counts.single, counts.waited, counts.burst, counts.bound, counts.pods), measures):
             if count:
                 with bench.urgent():
                     measure()
