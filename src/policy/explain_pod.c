@@ -239,20 +239,13 @@ static bool is_finished(const struct pod_facts *f, const struct job *j, struct e
 	return true;
 }
 
-/* As the scheduler tells a Pod that lost its job from one that somebody put onto a node without it (decide_bound). */
-static bool had_job(const struct pod *p)
-{
-	return pair_get(p->meta.annotations, p->meta.n_annotations, ANNOTATION_JOB_ID) ||
-	       condition_get(p->conditions, p->n_conditions, CONDITION_JOB_LIVE);
-}
-
 static bool is_bound(const struct pod_facts *f, const struct job *j, struct explanation *e)
 {
 	const struct pod *p = f->pod;
 
 	if (str_empty(p->node_name))
 		return false;
-	if (!f->slurm_error && !j && !had_job(p)) {
+	if (!f->slurm_error && !j && !pod_had_job(p)) {
 		explain_is(e, "bypassed",
 		           "Pod %s/%s was put onto %s by somebody else: it never had a Slurm job, and the scheduler "
 		           "leaves it alone.",

@@ -134,6 +134,13 @@ bool pod_tolerates_lock(const struct pod *pod)
 	return false;
 }
 
+bool pod_had_job(const struct pod *pod)
+{
+	/* The condition, too: someone may have taken the annotation off since it was found to be lost. */
+	return pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID) ||
+	       condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
+}
+
 bool pod_is_adopted(const struct pod *pod, uint32_t job, int64_t timeout_min)
 {
 	char id[16];
@@ -295,12 +302,9 @@ static void delete_pod(const struct placeholder_view *v, struct decision *d)
 static void decide_bound(const struct placeholder_view *v, const struct placeholder_job *j, struct decision *d)
 {
 	const struct pod *pod = v->pod;
-	/* The condition, too: someone may have taken the annotation off since it was found to be lost. */
-	bool ours = j || pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID) ||
-	            condition_get(pod->conditions, pod->n_conditions, CONDITION_JOB_LIVE);
 
 	rest(d, USEC_NEVER);
-	if (!ours) /* someone put it there without asking us: it never had a job */
+	if (!j && !pod_had_job(pod))
 		return;
 	if (j && !job_is_over(j) && job_is_elsewhere(pod, j) && v->jobs_known) {
 		if (job_is_ending(j))

@@ -141,3 +141,5 @@ const char *step_name(enum step step);
 /* Whether the Pod already carries what STEP_ADOPT writes. */
 bool pod_is_adopted(const struct pod *pod, uint32_t job, int64_t timeout_min);
 bool pod_tolerates_lock(const struct pod *pod);
+/* A Pod that is bound, and is ours: it has, or had, a job. Else someone put it there without asking us. */
+bool pod_had_job(const struct pod *pod);
