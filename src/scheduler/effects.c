@@ -180,6 +180,13 @@ static void bound(struct effect *x)
 	effects_event(x->s, x->e, SAID_STEP, false, "Scheduled", text);
 }
 
+void effects_unbind(struct entry *e)
+{
+	link_remove(&e->binding);
+	free(e->bound_node);
+	e->bound_node = NULL;
+}
+
 static void bind_answered(struct effect *x, const struct kube_result *r)
 {
 	struct entry *e = x->e;
@@ -188,10 +195,8 @@ static void bind_answered(struct effect *x, const struct kube_result *r)
 		return;
 	if (r->outcome == KUBE_OK)
 		e->bind_sure = true;
-	else if (x->first && !(r->outcome == KUBE_RETRY && r->maybe_done)) {
-		free(e->bound_node);
-		e->bound_node = NULL;
-	}
+	else if (x->first && !(r->outcome == KUBE_RETRY && r->maybe_done))
+		effects_unbind(e);
 }
 
 static void kube_answered(void *arg, const struct kube_result *r)
@@ -688,6 +693,7 @@ static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, co
 	if (x->first) {
 		e->bound_node = mem_strdup(node);
 		e->bind_sure = false;
+		list_add_tail(&s->bindings, &e->binding);
 	}
 	s->o.kube->ops->bind(s->o.kube, &ref, x->node, kube_answered, x);
 }

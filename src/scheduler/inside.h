@@ -76,6 +76,7 @@ struct entry {
 	struct link asks; /* parked calls of its placeholder */
 	struct link submit_turn; /* scheduler.submit_turns, while others submit */
 	struct link condition_turn; /* scheduler.condition_turns, while others are told why they wait */
+	struct link binding; /* scheduler.bindings, while it has a bound_node */
 	struct avoided *avoid;
 	uint32_t n_avoid;
 	char *refused, *place_why, *settle_rv;
@@ -130,6 +131,7 @@ struct scheduler {
 	unsigned submits, conditions; /* under way */
 	size_t n_waiting; /* entries with waiting_since: their Pods have not been told why they wait */
 	struct link submit_turns, condition_turns; /* entries that wait until fewer are */
+	struct link bindings; /* entries whose Pods may be on a Node that the watch does not show them on yet */
 	usec_t condition_next; /* when the next of them may be told */
 	usec_t moved_at; /* when a Pod was last bound; 0 = none was */
 	usec_t reason_asked; /* when a single job was last loaded only for its reason */
@@ -251,6 +253,7 @@ void effects_step(struct scheduler *s, usec_t now); /* who waited for others may
 usec_t effects_next(const struct scheduler *s);
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                 const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes);
+void effects_unbind(struct entry *e); /* it has no bound_node any more */
 /* Writes conditions when they differ. True when something was sent. */
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         usec_t now, usec_t *ret_again);

@@ -339,15 +339,36 @@ static bool volumes_are_ready(struct entry *e, const struct pod *pod, const stru
 	return false;
 }
 
+/* The Pods on a Node, and those that may be there by now: we asked for it, and the watch does not show it yet. */
+static const struct pod **pods_on(struct scheduler *s, const char *node, size_t *ret_n)
+{
+	size_t n = 0, max = store_find_count(s->pods, POD_BY_NODE, node) + 1;
+	const struct pod **list = mem_alloc_n(max, sizeof(*list));
+	struct store_cursor cursor = { 0 };
+	const struct pod *pod;
+
+	while ((pod = store_find(s->pods, POD_BY_NODE, node, &cursor)))
+		list[n++] = pod;
+	LIST_EACH (l, &s->bindings) {
+		const struct entry *e = LIST_ITEM(l, struct entry, binding);
+
+		if (!str_eq(e->bound_node, node) || !(pod = entry_pod(s, e)) || pod->node_name)
+			continue;
+		if (n == max)
+			list = mem_realloc_n(list, max *= 2, sizeof(*list));
+		list[n++] = pod;
+	}
+	*ret_n = n;
+	return list;
+}
+
 void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, const struct pod_volumes *volumes,
                 const struct known_job *j)
 {
 	usec_t now = now_of(s);
-	const struct pod **on_node = NULL;
-	struct store_cursor cursor = { 0 };
+	_cleanup_free_ const struct pod **on_node = NULL;
 	struct place place;
 	char why[FIT_WHY_MAX] = "";
-	const struct pod *other;
 	enum misfit misfit;
 	size_t n = 0;
 
@@ -360,11 +381,8 @@ void places_try(struct scheduler *s, struct entry *e, const struct pod *pod, con
 		set_placing(e, PLACE_BAD, "no NodeSet Pod of that name runs on any Node", now);
 		return;
 	}
-	on_node = mem_alloc_n(store_find_count(s->pods, POD_BY_NODE, place.node_name) + 1, sizeof(*on_node));
-	while ((other = store_find(s->pods, POD_BY_NODE, place.node_name, &cursor)))
-		on_node[n++] = other;
+	on_node = pods_on(s, place.node_name, &n);
 	misfit = fits_now(pod, &place, volumes && volumes->n ? volumes : NULL, on_node, n, &s->rules, why);
-	free(on_node);
 	if (misfit == FIT_OK && pod->n_volumes && !volumes_are_ready(e, pod, volumes, &place, j->p.id, now))
 		return;
 	set_placing(e, misfit == FIT_OK ? PLACE_OK : PLACE_BAD, misfit == FIT_OK ? NULL : why, now);

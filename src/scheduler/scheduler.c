@@ -47,6 +47,7 @@ struct entry *entry_make(struct scheduler *s, const char *uid, const char *ns, c
 	link_init(&e->asks);
 	link_init(&e->submit_turn);
 	link_init(&e->condition_turn);
+	link_init(&e->binding);
 	map_put(&s->by_uid, e->uid, e);
 	return e;
 }
@@ -69,7 +70,7 @@ static void entry_free(struct scheduler *s, struct entry *e)
 	free(e->settle_rv);
 	s->n_holds -= e->hold_node != NULL;
 	free(e->hold_node);
-	free(e->bound_node);
+	effects_unbind(e);
 	free(e->selected);
 	free(e->owed);
 	free(e->owed_reason);
@@ -219,8 +220,7 @@ static const struct pod *as_bound(struct entry *e, const struct pod *pod, struct
 	if (!pod || !e->bound_node)
 		return pod;
 	if (pod->node_name) {
-		free(e->bound_node);
-		e->bound_node = NULL;
+		effects_unbind(e);
 		return pod;
 	}
 	*copy = *pod;
@@ -396,10 +396,8 @@ void scheduler_leading(struct scheduler *s, bool leading)
 	if (leading) /* another one led meanwhile, and the watches may not have shown what it did */
 		s->o.kube->ops->refresh(s->o.kube);
 	while ((e = map_next(&s->by_uid, &i))) {
-		if (leading && !e->busy) { /* the fresh stores will show whether a binding of then came through */
-			free(e->bound_node);
-			e->bound_node = NULL;
-		}
+		if (leading && !e->busy) /* the fresh stores will show whether a binding of then came through */
+			effects_unbind(e);
 		if (leading)
 			entry_dirty(s, e, 0);
 		else
@@ -446,6 +444,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
 	s->dirty = DIRTY_INIT;
 	link_init(&s->submit_turns);
 	link_init(&s->condition_turns);
+	link_init(&s->bindings);
 	link_init(&s->wants);
 	link_init(&s->list_wants);
 	link_init(&s->who);

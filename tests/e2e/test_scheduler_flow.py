@@ -401,3 +401,13 @@ def test_a_taken_host_port_is_respected(world, space):
     pod = space.pod("port", more=port, annotations={"required-nodes": "n1"})
     assert "port" in pod.says("NodeRefused").lower()
     assert pod.node() is None
+
+
+def test_of_two_that_come_together_one_gets_the_host_port(world, space):
+    port = {"ports": [{"containerPort": 34568, "hostPort": 34568}]}
+    pods = [space.pod(name, more=port, annotations={"required-nodes": "n1"}) for name in ("one", "two")]
+    refused = world.until("one of them is refused", lambda: next((p for p in pods if p.events("NodeRefused")), None))
+    (other,) = (p for p in pods if p is not refused)
+    other.running()
+    assert "34568" in refused.says("NodeRefused")
+    assert refused.node() is None

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The whole scheduler between a Kubernetes and a Slurm that answer when they are told to: two Pods whose jobs have started on the
+ * same node, and what is known in the moment of binding.
+ */
+#include <stdio.h>
+
+#include "base/str.h"
+#include "base/test.h"
+#include "scheduler/inside.h"
+
+#define ME "slurm"
+#define PODS 2
+#define TEXT_MAX 512
+#define CALLS_MAX 64
+#define GI (INT64_C(1000) << 30)
+
+struct kube_call {
+	char what[TEXT_MAX]; /* "bind a k1" */
+	kube_done done;
+	void *arg;
+};
+
+struct slurm_call {
+	enum slurm_verb verb;
+	uint32_t job;
+	slurm_done done;
+	void *arg;
+};
+
+static struct world {
+	struct scheduler *s;
+	struct store *pods, *nodes;
+	struct kube_call kube[CALLS_MAX];
+	struct slurm_call slurm[CALLS_MAX];
+	size_t n_kube, n_slurm;
+	char events[8 * TEXT_MAX]; /* a line each: "a Scheduled: Bound to …" */
+	usec_t now;
+} w;
+
+/* ---- both sides ---- */
+
+static usec_t hand_now(const struct clock *c)
+{
+	(void)c;
+	return w.now;
+}
+
+static struct store *port_watch(struct kube_port *p, enum kube_kind kind, const char *ns, const char *labels,
+                                const char *fields)
+{
+	(void)p;
+	(void)ns;
+	(void)labels;
+	(void)fields;
+	return kind == KUBE_PODS ? w.pods : w.nodes;
+}
+
+static void port_refresh(struct kube_port *p)
+{
+	(void)p;
+}
+
+static void kube_call(const char *verb, const char *name, const char *more, kube_done done, void *arg)
+{
+	struct kube_call *c = &w.kube[w.n_kube++];
+
+	assert_true(w.n_kube < CALLS_MAX);
+	*c = (struct kube_call) { .done = done, .arg = arg };
+	snprintf(c->what, sizeof(c->what), "%s %s%s%s", verb, name, more ? " " : "", str_or(more, ""));
+}
+
+static void port_change(struct kube_port *p, const struct kube_change *change, kube_done done, void *arg)
+{
+	(void)p;
+	kube_call("change", change->ref.name, NULL, done, arg);
+}
+
+static void port_bind(struct kube_port *p, const struct kube_ref *pod, const char *node, kube_done done, void *arg)
+{
+	(void)p;
+	kube_call("bind", pod->name, node, done, arg);
+}
+
+static void port_event(struct kube_port *p, const struct kube_event *event)
+{
+	size_t len = strlen(w.events);
+
+	(void)p;
+	snprintf(w.events + len, sizeof(w.events) - len, "%s %s: %s\n", event->about.name, event->reason,
+	         event->message);
+}
+
+static void slurm_call(struct slurm_port *p, const struct slurm_request *rq, slurm_done done, void *arg)
+{
+	(void)p;
+	assert_true(w.n_slurm < CALLS_MAX);
+	w.slurm[w.n_slurm++] = (struct slurm_call) { rq->verb, rq->job_id, done, arg };
+}
+
+static void on_ring(struct slurm_port *p, void (*ring)(void *arg), void *arg)
+{
+	(void)p;
+	(void)ring;
+	(void)arg;
+}
+
+static const struct clock hand = { .mono = hand_now, .wall = hand_now };
+static const struct kube_port_ops kube_ops = {
+	.watch = port_watch, .refresh = port_refresh, .change = port_change, .bind = port_bind, .event = port_event
+};
+static const struct slurm_port_ops slurm_ops = { .call = slurm_call, .on_ring = on_ring };
+static struct kube_port kube = { .ops = &kube_ops };
+static struct slurm_port slurm = { .ops = &slurm_ops };
+
+/* Jobs 7 and 8 of Pods a and b: their scripts have started on n1. */
+static struct job jobs[PODS] = {
+	{ .id = 7, .state = JOB_RUNNING, .name = "ns.a", .extra = "ns/a/a: started", .nodes = "n1", .submitted = 1 },
+	{ .id = 8, .state = JOB_RUNNING, .name = "ns.b", .extra = "ns/b/b: started", .nodes = "n1", .submitted = 1 },
+};
+
+/* ---- what is there ---- */
+
+static void put_node(const char *name)
+{
+	static struct amount allocatable[] = { { "cpu", 16000 }, { "memory", 16 * GI }, { "pods", 110000 } };
+	struct knode *n = NEW(struct knode);
+
+	*n = (struct knode) { .meta = { .name = name, .uid = name, .resource_version = "1" },
+		              .allocatable = allocatable,
+		              .n_allocatable = ARRAY_LEN(allocatable) };
+	store_put(w.nodes, n, sizeof(*n));
+}
+
+static void put_slurmd(const char *ns, const char *name, const char *node)
+{
+	static struct pair label = { LABEL_NODESET, "gpu" };
+	struct pod *p = NEW(struct pod);
+
+	*p = (struct pod) {
+		.meta = { .ns = ns, .name = name, .uid = ns, .resource_version = "1", .labels = &label, .n_labels = 1 },
+		.node_name = node,
+		.phase = POD_RUNNING
+	};
+	store_put(w.pods, p, sizeof(*p));
+}
+
+static struct host_port port = { .port = 8080 };
+static struct amount small[] = { { "cpu", 1000 }, { "memory", GI } };
+static struct amount large[] = { { "cpu", 1000 }, { "memory", 9 * GI } };
+static struct container with_port = { .name = "c", .requests = small, .n_requests = 2, .ports = &port, .n_ports = 1 };
+static struct container plain = { .name = "c", .requests = small, .n_requests = 2 };
+static struct container greedy = { .name = "c", .requests = large, .n_requests = 2 };
+
+static void put_pod(const char *name, struct container *c, const char *node, const char *version)
+{
+	static struct toleration lock = { .key = TAINT_LOCK, .op = TOLERATE_EXISTS, .effect = EFFECT_NO_EXECUTE };
+	static struct pair ids[PODS] = { { ANNOTATION_JOB_ID, "7" }, { ANNOTATION_JOB_ID, "8" } };
+	struct pod *p = NEW(struct pod);
+
+	*p = (struct pod) { .meta = { .ns = "ns",
+		                      .name = name,
+		                      .uid = name,
+		                      .resource_version = version,
+		                      .annotations = &ids[str_eq(name, "b")],
+		                      .n_annotations = 1 },
+		            .scheduler_name = ME,
+		            .node_name = node,
+		            .phase = POD_PENDING,
+		            .containers = c,
+		            .n_containers = 1,
+		            .tolerations = &lock,
+		            .n_tolerations = 1,
+		            .grace_s = 5,
+		            .has_grace = true };
+	store_put(w.pods, p, sizeof(*p));
+}
+
+static struct store *full(enum kube_kind kind)
+{
+	struct store *s = store_new(store_kind_of(kind));
+
+	store_replace_begin(s);
+	store_replace_end(s);
+	return s;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	w = (struct world) { .pods = full(KUBE_PODS), .nodes = full(KUBE_NODES), .now = USEC_HOUR };
+	w.s = scheduler_new(&(struct scheduler_options) { .kube = &kube,
+	                                                  .slurm = &slurm,
+	                                                  .clock = &hand,
+	                                                  .rules = { .scheduler_name = ME, .kill_wait = 30 * USEC_SEC },
+	                                                  .kill_wait_given = true,
+	                                                  .poll_min = 200 * USEC_MSEC,
+	                                                  .poll_max = 10 * USEC_SEC,
+	                                                  .seed = 1 });
+	put_node("k1");
+	put_slurmd("slurm", "n1", "k1");
+	return 0;
+}
+
+/* ---- what happens ---- */
+
+static void slurm_answers(struct slurm_call c)
+{
+	struct snode node = { .name = "n1", .state = NODE_MIXED };
+	struct job_brief states[PODS] = { { .id = 7, .state = JOB_RUNNING }, { .id = 8, .state = JOB_RUNNING } };
+	struct slurm_conf conf = { .kill_wait_s = 30 };
+	struct slurm_result r = { .outcome = SLURM_OK, .message = "", .asked = w.now, .n = PODS };
+	struct job all[PODS] = { jobs[0], jobs[1] };
+
+	switch (c.verb) {
+	case SLURM_LOAD_CONF: r.conf = &conf; break;
+	case SLURM_LOAD_JOBS: r.jobs = all; break;
+	case SLURM_LOAD_JOB_STATES: r.states = states; break;
+	case SLURM_LOAD_JOB:
+		r.jobs = &all[c.job - 7];
+		r.n = 1;
+		break;
+	case SLURM_LOAD_NODES:
+		r.block = r.nodes = NEW(struct snode);
+		r.nodes[0] = node;
+		r.n = 1;
+		break;
+	default: break;
+	}
+	c.done(c.arg, &r);
+	free(r.block);
+}
+
+/* Slurm answers at once, Kubernetes does not. */
+static void run(void)
+{
+	for (int i = 0; i < 8; i++) {
+		w.now += USEC_MSEC;
+		scheduler_step(w.s);
+		while (w.n_slurm) {
+			struct slurm_call c = w.slurm[0];
+
+			memmove(w.slurm, w.slurm + 1, --w.n_slurm * sizeof(c));
+			slurm_answers(c);
+		}
+	}
+}
+
+static void lead(void)
+{
+	scheduler_leading(w.s, true);
+	run();
+}
+
+/* The call that Kubernetes has not answered yet; NULL = none such. */
+static struct kube_call *asked(const char *what)
+{
+	for (size_t i = 0; i < w.n_kube; i++)
+		if (str_starts(w.kube[i].what, what))
+			return &w.kube[i];
+	return NULL;
+}
+
+static void kube_says(const char *what, enum kube_outcome outcome, bool maybe_done)
+{
+	struct kube_call *at = asked(what), c;
+
+	assert_non_null(at);
+	c = *at;
+	memmove(at, at + 1, (size_t)(&w.kube[w.n_kube--] - at - 1) * sizeof(c));
+	c.done(c.arg, &(struct kube_result) { .outcome = outcome, .maybe_done = maybe_done, .message = "" });
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	while (w.n_kube)
+		kube_says("", KUBE_NOT_LEADER, false);
+	scheduler_leading(w.s, false);
+	for (size_t i = 0; i < w.n_slurm; i++)
+		w.slurm[i].done(w.slurm[i].arg,
+		                &(struct slurm_result) { .outcome = SLURM_RETRY, .message = "", .asked = w.now });
+	scheduler_free(w.s);
+	store_free(w.pods);
+	store_free(w.nodes);
+	return 0;
+}
+
+/* How often a text was said. */
+static int said(const char *text)
+{
+	int n = 0;
+
+	for (const char *p = w.events; (p = strstr(p, text)); p++)
+		n++;
+	return n;
+}
+
+static void test_a_pod_that_is_being_bound_counts(void **state)
+{
+	static const struct {
+		const char *what;
+		struct container *a, *b;
+		const char *why; /* NULL = both are bound */
+	} cases[] = {
+		{ "one host port for two", &with_port, &with_port, "8080" },
+		{ "one of them has no port", &with_port, &plain, NULL },
+		{ "memory for one of them", &greedy, &greedy, "memory" },
+		{ "memory for both", &greedy, &plain, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		print_message("  %s\n", cases[i].what);
+		setup(NULL);
+		put_pod("a", cases[i].a, NULL, "1");
+		put_pod("b", cases[i].b, NULL, "1");
+		lead();
+		assert_non_null(asked("bind a k1"));
+		if (cases[i].why) {
+			assert_null(asked("bind b"));
+			assert_int_equal(said("b NodeRefused: Slurm chose n1 for job 8"), 1);
+			assert_non_null(strstr(w.events, cases[i].why));
+		} else {
+			assert_non_null(asked("bind b k1"));
+			assert_int_equal(said("NodeRefused"), 0);
+		}
+		teardown(NULL);
+	}
+}
+
+/* Its answer was lost, or yes, and the watch is late: it may be there. After a clear no it is not. */
+static void test_a_pod_counts_until_it_is_known_where_it_is(void **state)
+{
+	(void)state;
+	setup(NULL);
+	put_pod("a", &with_port, NULL, "1");
+	lead();
+	kube_says("bind a", KUBE_OK, false);
+	put_pod("b", &with_port, NULL, "1");
+	run();
+	assert_null(asked("bind b"));
+	assert_int_equal(said("b NodeRefused"), 1);
+	teardown(NULL);
+
+	setup(NULL);
+	put_pod("a", &with_port, NULL, "1");
+	lead();
+	kube_says("bind a", KUBE_RETRY, true);
+	put_pod("b", &with_port, NULL, "1");
+	run();
+	assert_null(asked("bind b"));
+	teardown(NULL);
+
+	setup(NULL);
+	put_pod("a", &with_port, NULL, "1");
+	lead();
+	kube_says("bind a", KUBE_REFUSED, false);
+	put_pod("b", &with_port, NULL, "1");
+	run();
+	assert_non_null(asked("bind b k1"));
+	teardown(NULL);
+
+	setup(NULL);
+	put_pod("a", &greedy, NULL, "1");
+	lead();
+	kube_says("bind a", KUBE_OK, false);
+	put_pod("a", &greedy, "k1", "2"); /* it is there, and counts once */
+	put_pod("b", &plain, NULL, "1");
+	run();
+	assert_non_null(asked("bind b k1"));
+	teardown(NULL);
+}
+
+TEST_MAIN(TEST(a_pod_that_is_being_bound_counts), TEST(a_pod_counts_until_it_is_known_where_it_is))
