@@ -25,6 +25,7 @@ struct cluster_nodes {
 	struct loop_timer *timer;
 	struct kube *kube;
 	struct store *stores[LOOKS];
+	const char *nodeset_ns; /* NULL = all */
 	usec_t timeout, deadline;
 	struct err err; /* of the last reading */
 	bool tried_volumes, has_volumes;
@@ -72,7 +73,8 @@ static int read_stores(struct cluster_nodes *c, enum look from, enum look to)
 	struct kube_port *port = kube_port(c->kube);
 
 	for (enum look i = from; i <= to; i++)
-		c->stores[i] = port->ops->watch(port, looks[i].kind, NULL, looks[i].labels, NULL);
+		c->stores[i] = port->ops->watch(port, looks[i].kind, i == LOOK_PODS ? c->nodeset_ns : NULL,
+		                                looks[i].labels, NULL);
 	c->err = (struct err) { 0 };
 	c->deadline = loop_now(c->loop) + c->timeout;
 	loop_set_timer(c->timer, loop_now(c->loop));
@@ -109,8 +111,8 @@ static void join(struct cluster_nodes *c)
 		qsort(c->places, c->n_places, sizeof(*c->places), by_slurm_name);
 }
 
-int cluster_nodes_open(const struct kube_config_options *config, usec_t timeout, struct cluster_nodes **ret,
-                       struct err *err)
+int cluster_nodes_open(const struct kube_config_options *config, const char *nodeset_ns, usec_t timeout,
+                       struct cluster_nodes **ret, struct err *err)
 {
 	_cleanup_(cluster_nodes_freep) struct cluster_nodes *c = NEW(struct cluster_nodes);
 	const struct kube_options o = { .config = *config,
@@ -120,6 +122,7 @@ int cluster_nodes_open(const struct kube_config_options *config, usec_t timeout,
 
 	c->loop = loop_new();
 	c->timer = loop_add_timer(c->loop, look_again, c);
+	c->nodeset_ns = str_empty(nodeset_ns) ? NULL : nodeset_ns;
 	c->timeout = timeout;
 	r = kube_open(c->loop, clock_real(), &o, &c->kube, err);
 	if (r < 0)

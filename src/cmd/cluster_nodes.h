@@ -10,9 +10,10 @@
 
 struct cluster_nodes;
 
-/* Reads Nodes and NodeSet Pods; fails at the first error, or when it takes longer than the timeout. */
-int cluster_nodes_open(const struct kube_config_options *config, usec_t timeout, struct cluster_nodes **ret,
-                       struct err *err);
+/* Reads Nodes and NodeSet Pods (of one namespace; "" = of all); fails at the first error, or when it takes longer than the
+ * timeout. */
+int cluster_nodes_open(const struct kube_config_options *config, const char *nodeset_ns, usec_t timeout,
+                       struct cluster_nodes **ret, struct err *err);
 void cluster_nodes_free(struct cluster_nodes *c);
 DEFINE_FREEP(struct cluster_nodes, cluster_nodes_free)
 
@@ -20,7 +21,7 @@ DEFINE_FREEP(struct cluster_nodes, cluster_nodes_free)
 struct cluster_fit {
 	struct feasible feasible;
 	const struct place *places; /* in the natural order of their Slurm names; good until the next look */
-	char **why;                 /* one for each place: why it does not fit, NULL = it fits */
+	char **why; /* one for each place: why it does not fit, NULL = it fits */
 	size_t n;
 	char *waits; /* the claim that the scheduler waits for before it submits a job, and why; NULL = none */
 	char *blind; /* why its volumes were not looked at; NULL = they were, or it has none */

@@ -18,7 +18,7 @@
 #include "kube/cred.h"
 #include "kube/objects.h"
 
-#define OWN_ROWS 2
+#define OWN_ROWS 3
 
 static const char *const outputs[] = { "text", "json", NULL };
 
@@ -34,7 +34,7 @@ static const struct kind {
 struct settings {
 	struct pod_rules rules;
 	struct both_sides sides;
-	char *ns;
+	char *ns, *nodeset_ns;
 	int output;
 };
 
@@ -100,11 +100,11 @@ int explain_object(struct explain_world *w, const struct kube_ref *ref, void **r
 	return r;
 }
 
-int explain_pods(struct explain_world *w, const char *labels, const char *fields, struct explain_pods *ret,
-                 struct err *err)
+int explain_pods(struct explain_world *w, const char *ns, const char *labels, const char *fields,
+                 struct explain_pods *ret, struct err *err)
 {
 	_cleanup_request_ struct kube_request request = { 0 };
-	const struct kube_ref all = { .kind = KUBE_PODS };
+	const struct kube_ref all = { .kind = KUBE_PODS, .ns = ns };
 	const struct kube_query query = { .label_selector = labels,
 		                          .field_selector = fields,
 		                          .limit = EXPLAIN_PODS_MAX };
@@ -246,6 +246,7 @@ static int run(const struct settings *s, const struct kind *kind, const char *wh
 		w.kube = kube_client_new(w.loop, clock_real(), cred);
 	}
 	w.ns = !str_empty(s->ns) ? s->ns : config ? config->ns : "default";
+	w.nodeset_ns = str_empty(s->nodeset_ns) ? NULL : s->nodeset_ns;
 	w.slurm = slurm_open(w.loop, &so, &err);
 	pod_rules_apply(&s->rules, &w.rules);
 	if (str_empty(w.rules.scheduler_name))
@@ -291,7 +292,7 @@ static void show_help(const struct arg *args, size_t n)
 
 int verb_explain(int argc, char **argv)
 {
-	struct settings s = { .ns = (char *)"" };
+	struct settings s = { .ns = (char *)"", .nodeset_ns = (char *)"" };
 	struct arg args[OWN_ROWS + BOTH_SIDES_ROWS + POD_RULES_ROWS] = {
 		{ .flag = "output",
 		  .type = ARG_CHOICE,
@@ -303,6 +304,11 @@ int verb_explain(int argc, char **argv)
 		  .value = &s.ns,
 		  .unit = "NAME",
 		  .help = "The namespace when the name has none; else the kubeconfig's. Also -n." },
+		{ .flag = "nodeset-namespace",
+		  .type = ARG_STRING,
+		  .value = &s.nodeset_ns,
+		  .unit = "NAME",
+		  .help = "NodeSet Pods of this namespace only, as the daemons' flag of that name; else of all." },
 	};
 	const size_t own = OWN_ROWS + both_sides_rows(&s.sides, args + OWN_ROWS);
 	const size_t n = own + pod_rules_rows(&s.rules, args + own);

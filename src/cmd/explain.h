@@ -18,6 +18,7 @@ struct explain_world {
 	struct kube_client *kube; /* NULL: kube_err says why */
 	struct err kube_err;
 	const char *ns; /* when none is given */
+	const char *nodeset_ns; /* the namespace of the NodeSet Pods; NULL = any */
 	struct slurm_port *slurm;
 	usec_t timeout;
 	struct rules rules;
@@ -32,14 +33,14 @@ int explain_ask(struct explain_world *w, const struct slurm_request *request, st
 
 /* One object, decoded: the caller frees it. -ENOENT as above. */
 int explain_object(struct explain_world *w, const struct kube_ref *ref, void **ret, struct err *err);
-/* Pods of all namespaces by selectors (NULL = any), at most EXPLAIN_PODS_MAX. */
+/* Pods by namespace and selectors (NULL = any), at most EXPLAIN_PODS_MAX. */
 #define EXPLAIN_PODS_MAX 1000
 struct explain_pods {
 	struct pod **pods;
 	uint32_t n;
 };
-int explain_pods(struct explain_world *w, const char *labels, const char *fields, struct explain_pods *ret,
-                 struct err *err);
+int explain_pods(struct explain_world *w, const char *ns, const char *labels, const char *fields,
+                 struct explain_pods *ret, struct err *err);
 void explain_pods_done(struct explain_pods *p);
 
 /* What can be explained: `what` is as the person wrote it. */

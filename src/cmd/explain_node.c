@@ -70,7 +70,7 @@ static int find_pod(struct explain_world *w, struct node_gathered *g, const char
 	int r;
 
 	explain_pods_done(&g->found);
-	r = explain_pods(w, LABEL_NODESET, selector, &g->found, &g->kube_err);
+	r = explain_pods(w, w->nodeset_ns, LABEL_NODESET, selector, &g->found, &g->kube_err);
 	if (r == 0)
 		g->f.pod = best_pod(&g->found);
 	else
@@ -92,7 +92,7 @@ static void get_pods_there(struct explain_world *w, struct node_gathered *g, con
 	_cleanup_free_ char *selector = str_printf("spec.nodeName=%s", node);
 	struct err err = { 0 };
 
-	if (explain_pods(w, NULL, selector, &g->pods, &err) == 0) {
+	if (explain_pods(w, NULL, NULL, selector, &g->pods, &err) == 0) {
 		g->f.pods = g->pods.pods;
 		g->f.n_pods = g->pods.n;
 	}

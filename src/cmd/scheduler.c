@@ -31,14 +31,14 @@ enum scope { SCOPE_CLUSTER, SCOPE_NAMESPACE };
 static const char *const scopes[] = { "cluster", "namespace", NULL };
 static const char *const cancels[] = { [ON_CANCEL_DELETE] = "delete", [ON_CANCEL_RESUBMIT] = "resubmit", NULL };
 
-#define ROWS 20
+#define ROWS 21
 
 struct schedulerd {
 	struct part part;
 	struct arg rows[ROWS];
 	/* settings */
 	struct pod_rules pod_rules;
-	char *release;
+	char *release, *nodeset_ns;
 	usec_t poll_min, poll_max;
 	int scope, on_cancel;
 	struct arg_list namespaces;
@@ -74,6 +74,12 @@ static void make_rows(struct schedulerd *s)
 		  .type = ARG_LIST,
 		  .value = &s->namespaces,
 		  .help = "With --scope namespace: which; else the one we run in." },
+		{ .flag = "nodeset-namespace",
+		  .config = "scheduler.nodesetNamespace",
+		  .type = ARG_STRING,
+		  .value = &s->nodeset_ns,
+		  .unit = "NAME",
+		  .help = "The namespace of the NodeSet Pods; else the one we run in." },
 		{ .flag = "on-job-cancel",
 		  .config = "scheduler.onJobCancel",
 		  .type = ARG_CHOICE,
@@ -327,6 +333,7 @@ static int start(void *arg, struct daemon *d, struct err *err)
 		.wake = part_wake,
 		.wake_arg = &s->part,
 		.rules = rules_of(s),
+		.nodeset_ns = str_empty(s->nodeset_ns) ? daemon_namespace(d) : s->nodeset_ns,
 		.kill_wait_given = daemon_given(d, "slurm-kill-wait"),
 		.hook_program = s->hook_program,
 		.hook_url = s->url,
@@ -401,6 +408,7 @@ struct part *scheduler_part_new(void)
 		          .stop = stop,
 		          .done = done },
 		.release = (char *)"slurm",
+		.nodeset_ns = (char *)"",
 		.poll_min = 200 * USEC_MSEC,
 		.poll_max = 10 * USEC_SEC,
 		.hook_listen = (char *)"0.0.0.0:8090",

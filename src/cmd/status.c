@@ -17,14 +17,14 @@
 #include "cmd/verb.h"
 #include "kube/kube.h"
 
-#define OWN_ROWS 4
+#define OWN_ROWS 5
 #define LOOK_SPAN (20 * USEC_MSEC)
 
 static const char *const outputs[] = { "text", "json", NULL };
 
 struct settings {
 	struct both_sides sides;
-	char *ns;
+	char *ns, *nodeset_ns;
 	usec_t every;
 	int output;
 	bool watch;
@@ -171,6 +171,7 @@ static void render(struct looker *l, struct buf *out)
 		                      .colour = l->s->output == 0 && use_colour() };
 	struct status_view v = { .slurm_known = !scene.slurm_error,
 		                 .pods_known = !scene.pods_error,
+		                 .nodeset_ns = str_empty(l->s->nodeset_ns) ? NULL : l->s->nodeset_ns,
 		                 .knodes_known = !scene.knodes_error };
 	struct status status;
 
@@ -303,7 +304,7 @@ static int run(const struct settings *s)
 
 int verb_status(int argc, char **argv)
 {
-	struct settings s = { .ns = (char *)"", .every = 2 * USEC_SEC };
+	struct settings s = { .ns = (char *)"", .nodeset_ns = (char *)"", .every = 2 * USEC_SEC };
 	struct arg args[OWN_ROWS + BOTH_SIDES_ROWS] = {
 		{ .flag = "output",
 		  .type = ARG_CHOICE,
@@ -325,6 +326,11 @@ int verb_status(int argc, char **argv)
 		  .value = &s.ns,
 		  .unit = "NAME",
 		  .help = "Look at Pods of this namespace only: for those who may not read all. Also -n." },
+		{ .flag = "nodeset-namespace",
+		  .type = ARG_STRING,
+		  .value = &s.nodeset_ns,
+		  .unit = "NAME",
+		  .help = "NodeSet Pods of this namespace only, as the daemons' flag of that name; else of all." },
 	};
 	const size_t n = OWN_ROWS + both_sides_rows(&s.sides, args + OWN_ROWS);
 	_cleanup_buf_ struct buf help = BUF(32768);

@@ -17,14 +17,14 @@
 #include "cmd/verb.h"
 #include "policy/validate.h"
 
-#define OWN_ROWS 8
+#define OWN_ROWS 9
 
 static const char *const output_choices[] = { "text", "json", NULL };
 
 struct settings {
 	struct arg_list files;
 	struct pod_rules rules;
-	char *ns, *kubeconfig, *context;
+	char *ns, *nodeset_ns, *kubeconfig, *context;
 	usec_t timeout;
 	int output;
 	bool cluster, help;
@@ -89,7 +89,7 @@ static int open_cluster(const struct settings *s, struct cluster_nodes **ret, st
 	const struct kube_config_options o = { .path = str_empty(s->kubeconfig) ? NULL : s->kubeconfig,
 		                               .context = str_empty(s->context) ? NULL : s->context };
 
-	return s->cluster ? cluster_nodes_open(&o, s->timeout, ret, err) : 0;
+	return s->cluster ? cluster_nodes_open(&o, s->nodeset_ns, s->timeout, ret, err) : 0;
 }
 
 static int look_at_files(struct validate *v, const struct settings *s, struct err *err)
@@ -132,9 +132,11 @@ static int run(const struct settings *s)
 
 int verb_validate(int argc, char **argv)
 {
-	struct settings s = {
-		.ns = (char *)"default", .kubeconfig = (char *)"", .context = (char *)"", .timeout = 10 * USEC_SEC
-	};
+	struct settings s = { .ns = (char *)"default",
+		              .nodeset_ns = (char *)"",
+		              .kubeconfig = (char *)"",
+		              .context = (char *)"",
+		              .timeout = 10 * USEC_SEC };
 	struct arg args[OWN_ROWS + POD_RULES_ROWS] = {
 		{ .flag = "filename",
 		  .type = ARG_LIST,
@@ -168,6 +170,12 @@ int verb_validate(int argc, char **argv)
 		  .value = &s.context,
 		  .unit = "NAME",
 		  .help = "With --cluster: context of the kubeconfig; else its current one." },
+		{ .flag = "nodeset-namespace",
+		  .type = ARG_STRING,
+		  .value = &s.nodeset_ns,
+		  .unit = "NAME",
+		  .help = "With --cluster: NodeSet Pods of this namespace only, as the daemons' flag of that name; "
+		          "else of all." },
 		{ .flag = "timeout",
 		  .type = ARG_DURATION,
 		  .value = &s.timeout,

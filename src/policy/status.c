@@ -17,9 +17,10 @@ struct making {
 	struct map knodes;
 };
 
-static bool is_nodeset_pod(const struct pod *p)
+static bool is_nodeset_pod(const struct status_view *v, const struct pod *p)
 {
-	return pair_get(p->meta.labels, p->meta.n_labels, LABEL_NODESET) != NULL;
+	return (!v->nodeset_ns || str_eq(p->meta.ns, v->nodeset_ns)) &&
+	       pair_get(p->meta.labels, p->meta.n_labels, LABEL_NODESET) != NULL;
 }
 
 static struct status_row *add_row(struct making *m, const char *name)
@@ -145,10 +146,10 @@ void status_make(const struct status_view *v, struct status *ret)
 	add_snodes(&m);
 	add_knodes(&m);
 	for (uint32_t i = 0; i < v->n_pods; i++)
-		if (is_nodeset_pod(v->pods[i]))
+		if (is_nodeset_pod(v, v->pods[i]))
 			add_nodeset_pod(&m, v->pods[i]);
 	for (uint32_t i = 0; i < v->n_pods; i++)
-		if (!is_nodeset_pod(v->pods[i]))
+		if (!is_nodeset_pod(v, v->pods[i]))
 			count_pod(&m, v->pods[i]);
 	for (uint32_t i = 0; i < v->n_jobs; i++)
 		count_job(&m, &v->jobs[i]);

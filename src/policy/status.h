@@ -18,6 +18,7 @@
 /* What each side says. A side that is not known (known false) has nothing in its lists. */
 struct status_view {
 	bool slurm_known, pods_known, knodes_known;
+	const char *nodeset_ns; /* the namespace of the NodeSet Pods; NULL = any */
 	const struct snode *snodes;
 	const struct job *jobs;
 	const struct pod *const *pods; /* all of them, NodeSet Pods too */

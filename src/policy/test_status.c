@@ -130,5 +130,32 @@ static void test_a_side_that_is_away_is_unknown_not_empty(void **state)
 	status_done(&s);
 }
 
-TEST_MAIN(TEST(both_sides_are_joined_by_name_in_natural_order), TEST(jobs_and_pods_are_counted_where_they_are),
+static void test_a_nodeset_pod_of_another_namespace_is_like_any_other(void **state)
+{
+	static const struct pod stray = {
+		.meta = { .ns = "web", .name = "n1", .labels = &nodeset_label, .n_labels = 1 },
+		.node_name = "k10",
+		.phase = POD_RUNNING
+	};
+	const struct pod *both[] = { &n10, &stray };
+	struct status_view v = view;
+	struct status s;
+
+	(void)state;
+	v.pods = both;
+	v.n_pods = 2;
+	v.nodeset_ns = "slurm";
+	status_make(&v, &s);
+	assert_int_equal(s.rows[0].join, JOIN_NO_POD);
+	assert_int_equal(s.nodeset_pods, 1);
+	assert_int_equal(s.rows[2].others, 1);
+	status_done(&s);
+	v.nodeset_ns = NULL;
+	status_make(&v, &s);
+	assert_int_equal(s.rows[0].join, JOIN_BOTH);
+	status_done(&s);
+}
+
+TEST_MAIN(TEST(a_nodeset_pod_of_another_namespace_is_like_any_other),
+          TEST(both_sides_are_joined_by_name_in_natural_order), TEST(jobs_and_pods_are_counted_where_they_are),
           TEST(a_side_that_is_away_is_unknown_not_empty))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Slurm's nodes with the Kubernetes Nodes behind them. The join: a NodeSet Pod (label nodeset) has the Slurm node's name and
- * runs on the Kubernetes Node. Slurm's nodes are listed now and then; Pods and Nodes come from the stores. A Slurm node
+ * Slurm's nodes with the Kubernetes Nodes behind them. The join: a NodeSet Pod (label nodeset, in the cluster's own namespace) has
+ * the Slurm node's name and runs on the Kubernetes Node. Slurm's nodes are listed now and then; Pods and Nodes come from the stores. A Slurm node
  * without a NodeSet Pod on a Node cannot run Pods, and so is excluded like every other that does not fit.
  *
  * Feasibility is worked out once for all Pods that ask for the same, and again when a Node changed in a way that matters.
@@ -25,7 +25,7 @@
 #define SHARED_MAX 1024          /* kinds of Pods whose feasibility is kept */
 
 struct nodeset_pod { /* a Pod that runs slurmd */
-	char *name, *node, *key;
+	char *name, *node;
 };
 
 struct shared {
@@ -71,27 +71,24 @@ static void nodeset_pod_free(struct places *p, struct nodeset_pod *n)
 		map_remove(&p->by_kube_node, n->node);
 	free(n->name);
 	free(n->node);
-	free(n->key);
 	free(n);
 }
 
+/* Whoever may make Pods somewhere must not move Slurm's nodes: only those of our namespace count, where a name is there once. */
 static void nodeset_pod_changed(void *arg, enum store_event event, const void *was, const void *is)
 {
 	struct places *p = arg;
 	const struct pod *pod = is ? is : was;
-	const char *label = pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET);
-	char key[STORE_KEY_MAX];
-	struct nodeset_pod *n = map_get(&p->nodeset_pods, pod->meta.name);
+	struct nodeset_pod *n;
 	bool here;
 
 	(void)event;
-	if (!label && !n)
+	if (!str_eq(pod->meta.ns, p->s->o.nodeset_ns))
 		return;
-	meta_key(&pod->meta, key);
-	here = is && label && !str_empty(pod->node_name) && !pod_is_over(pod);
-	if (n && !str_eq(n->key, key) && !here)
-		return; /* another namespace's Pod of that name */
-	if (n && here && str_eq(n->node, pod->node_name) && str_eq(n->key, key))
+	n = map_get(&p->nodeset_pods, pod->meta.name);
+	here = is && pair_get(pod->meta.labels, pod->meta.n_labels, LABEL_NODESET) && !str_empty(pod->node_name) &&
+	       !pod_is_over(pod);
+	if (n ? here && str_eq(n->node, pod->node_name) : !here)
 		return;
 	if (n) {
 		map_remove(&p->nodeset_pods, n->name);
@@ -101,7 +98,6 @@ static void nodeset_pod_changed(void *arg, enum store_event event, const void *w
 		n = NEW(struct nodeset_pod);
 		n->name = mem_strdup(pod->meta.name);
 		n->node = mem_strdup(pod->node_name);
-		n->key = mem_strdup(key);
 		map_put(&p->nodeset_pods, n->name, n);
 		map_put(&p->by_kube_node, n->node, n);
 	}

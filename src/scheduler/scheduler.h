@@ -25,6 +25,7 @@ struct scheduler_options {
 	void *wake_arg;
 
 	struct rules rules; /* borrowed pointers: must outlive it */
+	const char *nodeset_ns; /* the namespace of the NodeSet Pods */
 	bool kill_wait_given; /* rules.kill_wait is an administrator's word; else it is read from the controller */
 	const char *hook_program; /* path of sunk-hook on the compute nodes */
 	const char *hook_url; /* where placeholders reach us: "http://10.0.0.7:8090" */

@@ -193,6 +193,7 @@ static int setup(void **state)
 	                                                  .slurm = &slurm,
 	                                                  .clock = &hand,
 	                                                  .rules = { .scheduler_name = ME, .kill_wait = 30 * USEC_SEC },
+	                                                  .nodeset_ns = "slurm",
 	                                                  .kill_wait_given = true,
 	                                                  .poll_min = 200 * USEC_MSEC,
 	                                                  .poll_max = 10 * USEC_SEC,
@@ -372,4 +373,31 @@ static void test_a_pod_counts_until_it_is_known_where_it_is(void **state)
 	teardown(NULL);
 }
 
-TEST_MAIN(TEST(a_pod_that_is_being_bound_counts), TEST(a_pod_counts_until_it_is_known_where_it_is))
+/* Anybody's Pod with the label: on another Node, or on the same one, before ours or after it. */
+static void test_only_nodeset_pods_of_our_namespace_tell_where_a_node_is(void **state)
+{
+	(void)state;
+	setup(NULL);
+	put_node("k2");
+	put_slurmd("default", "n1", "k2");
+	put_slurmd("default", "n2", "k1");
+	put_pod("a", &plain, NULL, "1");
+	lead();
+	assert_string_equal(places_kube_node(w.s, "n1"), "k1");
+	assert_string_equal(places_slurm_node(w.s, "k1"), "n1");
+	assert_null(places_slurm_node(w.s, "k2"));
+	assert_non_null(asked("bind a k1"));
+	store_remove(w.pods, "default", "n1");
+	assert_string_equal(places_kube_node(w.s, "n1"), "k1");
+	store_remove(w.pods, "slurm", "n1");
+	assert_null(places_kube_node(w.s, "n1"));
+	put_slurmd("default", "n1", "k2");
+	assert_null(places_kube_node(w.s, "n1"));
+	put_slurmd("slurm", "n1", "k2"); /* made again, elsewhere */
+	assert_string_equal(places_kube_node(w.s, "n1"), "k2");
+	assert_null(places_slurm_node(w.s, "k1"));
+	teardown(NULL);
+}
+
+TEST_MAIN(TEST(only_nodeset_pods_of_our_namespace_tell_where_a_node_is), TEST(a_pod_that_is_being_bound_counts),
+          TEST(a_pod_counts_until_it_is_known_where_it_is))

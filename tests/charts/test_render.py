@@ -170,6 +170,12 @@ def test_the_scheduler_changes_pods_only_in_its_scope():
     assert bound_in(listed, role) == {"a", "b"}
 
 
+def test_syncer_and_scheduler_believe_nodeset_pods_of_their_own_namespace():
+    docs = helm.slurm("scheduler")
+    for part, key in (("syncer", "namespace"), ("scheduler", "nodesetNamespace")):
+        assert yaml.safe_load(of(docs, "ConfigMap", f"slurm-{part}")["data"][f"{part}.yaml"])[part][key] == NS
+
+
 def test_the_syncer_has_a_right_on_nodes_only_when_it_may_reboot_them():
     assert not of(helm.slurm(), "ClusterRole")
     rules = of(helm.slurm("gpu"), "ClusterRole", f"{NS}-slurm-syncer-nodes")["rules"]

@@ -403,6 +403,14 @@ def test_a_taken_host_port_is_respected(world, space):
     assert pod.node() is None
 
 
+def test_a_pod_that_pretends_to_run_slurmd_moves_no_node(space):
+    body = space.manifest("n1")  # anybody may make one, in a namespace of theirs
+    body["metadata"]["labels"] = {"sunk.coreweave.com/nodeset": "main"}
+    body["spec"].update(nodeName="k2", schedulerName="default-scheduler")
+    space.create(body).running()
+    assert space.pod("web", annotations={"required-nodes": "n1"}).running().node() == "k1"
+
+
 def test_of_two_that_come_together_one_gets_the_host_port(world, space):
     port = {"ports": [{"containerPort": 34568, "hostPort": 34568}]}
     pods = [space.pod(name, more=port, annotations={"required-nodes": "n1"}) for name in ("one", "two")]

@@ -89,7 +89,7 @@ def one_process(world):
     for part in PARTS:
         rest = [w for word in words[part][2:] for w in (word.split("=", 1) if word.startswith("--") else [word])]
         for flag, value in zip(rest[::2], rest[1::2]):
-            if flag in ("--hook-listen", "--hook-cert", "--hook-key", "--release", "--poll-min", "--poll-max"):
+            if flag in ("--hook-listen", "--hook-cert", "--hook-key", "--release", "--poll-min", "--poll-max", "--nodeset-namespace"):
                 flag = f"--{part}-{flag[2:]}"
             elif flag in seen:
                 continue

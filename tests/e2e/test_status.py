@@ -140,6 +140,9 @@ def test_nodes_without_pods_and_pods_without_nodes_are_normal(world, space):
     got = world.until("the Pod is there", lambda: (r := row(world, "n77")) and r)
     assert got["join"] == "no-slurm-node" and got["state"] is None and got["kubernetesNode"] == "k4"
     assert explain(world, "node", "n77")["state"] == "unregistered"
+    ours = ("--nodeset-namespace", "slurm")
+    assert row(world, "n77", *ours) is None and row(world, "n1", *ours)["join"] == "both"
+    assert explain(world, "node", "n77", *ours)["state"] == "absent"
     if bare := row(world, "n88"):
         assert bare["join"] == "no-pod" and bare["nodesetPod"] is None
         world.scontrol("delete", "nodename=n88")

@@ -275,6 +275,19 @@ def test_the_live_cluster_tells_where_a_pod_may_run(cluster):
     assert got.returncode == 0 and "1 of 4 nodes" in got.out and f"n3: {why['n3']}" in got.out
 
 
+def test_nodeset_pods_of_other_namespaces_are_left_out_when_asked_for(cluster):
+    stray = lite_server.pod("n7", "ml", nodeName="plain")
+    stray["metadata"]["labels"] = {PREFIX + "nodeset": "main"}
+    cluster.kubectl("create", "-f", "-", stdin=stray)
+    try:
+        _, [item] = look([pod()], *live(cluster))
+        assert list(nodes(item)) == ["n1", "n2", "n3", "n4", "n7"]
+        _, [item] = look([pod()], *live(cluster, "--nodeset-namespace", "slurm"))
+        assert list(nodes(item)) == ["n1", "n2", "n3", "n4"]
+    finally:
+        cluster.kubectl("delete", "pod", "n7", "-n", "ml", "--grace-period=0", "--force")
+
+
 def test_a_pod_that_fits_nowhere_is_a_failure(cluster):
     status, [item] = look([pod(nodeSelector={"zone": "c"})], *live(cluster))
     assert status == 1 and item["nodes"]["feasible"] == 0 and all(nodes(item).values())

@@ -177,6 +177,7 @@ static struct scheduler *scheduler_born(struct life *l)
 	                   .on_cancel = w->on_cancel,
 	                   .gpu_resources = gpus,
 	                   .n_gpu_resources = 1 },
+	        .nodeset_ns = SIM_SYSTEM_NS,
 	        .hook_program = "/usr/bin/sunk-hook",
 	        .hook_url = "http://scheduler:8090",
 	        .secret = SIM_SECRET,

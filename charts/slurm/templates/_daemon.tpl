@@ -34,7 +34,7 @@
   "slurm" (dict "conf" "/etc/slurm/slurm.conf")
   "leaderElection" (dict "leaseNamespace" .Release.Namespace)
   "log" (dict "level" $v.logLevel "format" $v.logFormat)
-  "scheduler" (dict "scope" $scope "hook" $hook) -}}
+  "scheduler" (dict "scope" $scope "nodesetNamespace" .Release.Namespace "hook" $hook) -}}
 {{- mergeOverwrite $ours (deepCopy $v.config) | toYaml -}}
 {{- end -}}
 
