@@ -21,6 +21,7 @@
 #define REASON_PAUSE (50 * USEC_MSEC)
 #define REASON_AGAIN (500 * USEC_MSEC)
 #define REASON_PATIENCE (5 * USEC_SEC)
+#define OWED_SPAN (10 * USEC_SEC) /* so long a Pod that is gone can wait for a name */
 #define STALE_TRIES_MAX 4
 #define URL_MAX 1024
 #define MUTE_SPAN (30 * USEC_SEC)
@@ -113,22 +114,40 @@ void effects_event(struct scheduler *s, struct entry *e, enum said kind, bool wa
 	send_event(s, e, warning, reason, text);
 }
 
-static void owe(struct entry *e, const char *reason, const char *text)
+static void owe(struct entry *e, const char *reason, const char *text, uint32_t job)
 {
+	e->owed_job = job;
 	free(e->owed);
 	free(e->owed_reason);
 	e->owed = mem_strdup(text);
 	e->owed_reason = mem_strdup(reason);
 }
 
+/* What is owed to a Pod that has gone meanwhile: told as soon as more is known, or will not be. */
+static void pay(struct scheduler *s, struct entry *e)
+{
+	const struct known_job *j = jobs_get(s, e->owed_job);
+	usec_t due = usec_add(e->gone_since, OWED_SPAN);
+	_cleanup_free_ char *text = NULL;
+
+	if (j && j->entry != e)
+		j = NULL;
+	if (j && !j->p.preemptor_sought && now_of(s) < due) {
+		entry_dirty(s, e, due);
+		return;
+	}
+	if (j && j->preemptor)
+		text = str_printf("%s. Preempted by Slurm job %s", e->owed, j->preemptor);
+	send_event(s, e, true, e->owed_reason, text ? text : e->owed);
+	owe(e, NULL, NULL, 0);
+}
+
 void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d)
 {
 	uint64_t said;
 
-	if (!pod && e->owed) {
-		send_event(s, e, true, e->owed_reason, e->owed);
-		owe(e, NULL, NULL);
-	}
+	if (!pod && e->owed)
+		pay(s, e);
 	if (!pod || !d->event)
 		return;
 	if (!d->event_job) {
@@ -139,10 +158,10 @@ void effects_tell(struct scheduler *s, struct entry *e, const struct pod *pod, c
 	if (e->said[SAID_END] == said)
 		return;
 	if (d->event_waits) {
-		owe(e, d->event, d->event_text);
+		owe(e, d->event, d->event_text, d->event_job);
 		return;
 	}
-	owe(e, NULL, NULL);
+	owe(e, NULL, NULL, 0);
 	e->said[SAID_END] = said;
 	if (!who_tell(s, e, d))
 		send_event(s, e, d->warning, d->event, d->event_text);

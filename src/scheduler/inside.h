@@ -23,6 +23,7 @@
 #include "base/rand.h"
 #include "policy/annotations.h"
 #include "policy/placeholder.h"
+#include "policy/preemptor.h"
 #include "policy/volumes.h"
 #include "port/kinds.h"
 #include "scheduler/scheduler.h"
@@ -92,6 +93,7 @@ struct entry {
 	struct selected
 	        *selected; /* the last claim that was given a node's name; NULL = none. Its texts are behind it */
 	char *owed, *owed_reason; /* an event that waits for what is not known yet; NULL = none */
+	uint32_t owed_job; /* that it is about */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code; /* of the Pod, as last seen */
 	uint16_t tries, refusals;
@@ -160,6 +162,13 @@ struct scheduler {
 	/* Of the last answers, as long as they are all that is known: 0 as soon as anything else taught us, or they were not
 	 * believed in everything. Only then is "the same again" nothing new. */
 	uint64_t list_digest, states_digest;
+	/* Who may preempt whom; partitions are read when a job of ours was */
+	enum preempts preempts;
+	void *partitions_block;
+	struct spartition *partitions;
+	uint32_t n_partitions;
+	usec_t partitions_due;
+	bool asking_partitions;
 	bool list_passed_over; /* something in a list was older than what is known */
 	bool only_pending; /* of our jobs, as last told */
 	char *memo_nodes; /* the last list of nodes that was hashed */

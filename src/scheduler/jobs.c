@@ -249,6 +249,52 @@ static bool is_ending(const struct placeholder_job *p)
 	return job_is_over(p) || p->flags & JOBF_COMPLETING;
 }
 
+struct load {
+	struct scheduler *s;
+	uint32_t id;
+	uint64_t term;
+};
+
+static void ask(struct scheduler *s, const struct slurm_request *request, slurm_done done)
+{
+	struct load *l = NEW(struct load);
+
+	*l = (struct load) { s, 0, s->term };
+	s->o.slurm->ops->call(s->o.slurm, request, done, l);
+}
+
+/* ---- who took the place of a preempted job? ---- */
+
+static void partitions_told(void *arg, struct slurm_result *r)
+{
+	_cleanup_free_ struct load *l = arg;
+	struct scheduler *s = l->s;
+
+	s->asking_partitions = false;
+	if (r->outcome == SLURM_OK) {
+		free(s->partitions_block);
+		s->partitions_block = TAKE_PTR(r->block);
+		s->partitions = r->partitions;
+		s->n_partitions = r->n;
+		s->partitions_due = usec_add(now_of(s), CONF_SPAN);
+	}
+	knows_better(s); /* the same list again would tell more now */
+	jobs_list_after(s, now_of(s));
+}
+
+/* What a list of all jobs tells needs the partitions' tiers; nobody else does, so they are asked for when they are needed. */
+static void seek_preemptor(struct scheduler *s)
+{
+	if (s->asking_partitions)
+		return; /* a list follows */
+	if (now_of(s) < s->partitions_due) {
+		jobs_list_after(s, now_of(s));
+		return;
+	}
+	s->asking_partitions = true;
+	ask(s, &(struct slurm_request) { .verb = SLURM_LOAD_PARTITIONS }, partitions_told);
+}
+
 struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t asked)
 {
 	struct known_job *j = jobs_get(s, job->id);
@@ -304,7 +350,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 	if (is_ending(&j->p) && !e->ending_at)
 		e->ending_at = now_of(s);
 	if (j->p.state == JOB_PREEMPTED && was.state != JOB_PREEMPTED)
-		jobs_list_after(s, now_of(s)); /* who took its place? */
+		seek_preemptor(s);
 	if (changed) {
 		knows_better(s);
 		entry_dirty(s, e, 0);
@@ -313,12 +359,6 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 }
 
 /* ---- one job ---- */
-
-struct load {
-	struct scheduler *s;
-	uint32_t id;
-	uint64_t term;
-};
 
 static void job_loaded(void *arg, struct slurm_result *r)
 {
@@ -363,44 +403,23 @@ void jobs_load_one(struct scheduler *s, uint32_t id)
 
 /* ---- all jobs ---- */
 
-static bool has_node(const char *nodes, const char *node)
-{
-	_cleanup_hostlist_ struct hostlist h = HOSTLIST_INIT;
-
-	return !str_empty(nodes) && hostlist_parse(&h, nodes, NULL) == 0 && hostlist_has(&h, node);
-}
-
-/* Slurm does not tell who took the place of a preempted job. It is the one that started there right then; or, while the Pod
- * is still in its way, the first in the queue of another partition or QOS. */
-static const struct job *preemptor_of(const struct job *lost, const char *node, const struct slurm_result *r)
-{
-	const struct job *best = NULL;
-
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct job *o = &r->jobs[i];
-		bool waits = o->state == JOB_PENDING &&
-		             !(str_eq(o->partition, lost->partition) && str_eq(o->qos, lost->qos));
-
-		if (o->id == lost->id)
-			continue;
-		if (o->state == JOB_RUNNING && o->started + 2 * USEC_SEC >= lost->ended && has_node(o->nodes, node)) {
-			if (!best || best->state != JOB_RUNNING || o->started > best->started)
-				best = o;
-		} else if (waits && (!best || (best->state == JOB_PENDING && o->priority > best->priority)))
-			best = o;
-	}
-	return best;
-}
-
+/* Only a list of after the preemption tells; which partitions stand above which must be known first. */
 static void find_preemptors(struct scheduler *s, const struct slurm_result *r)
 {
-	for (uint32_t i = 0; i < r->n; i++) {
-		struct known_job *j = jobs_get(s, r->jobs[i].id);
-		const struct job *taker;
+	for (uint32_t i = 0; i < r->n && !s->asking_partitions; i++) {
+		const struct job *lost = &r->jobs[i], *taker;
+		struct known_job *j = lost->state == JOB_PREEMPTED ? jobs_get(s, lost->id) : NULL;
 
 		if (!j || j->p.state != JOB_PREEMPTED || j->p.preemptor_sought)
 			continue;
-		taker = j->node ? preemptor_of(&r->jobs[i], j->node, r) : NULL;
+		taker = j->node ? preemptor_find(&(struct preemption) { .lost = lost,
+		                                                        .node = j->node,
+		                                                        .jobs = r->jobs,
+		                                                        .n_jobs = r->n,
+		                                                        .by = s->preempts,
+		                                                        .partitions = s->partitions,
+		                                                        .n_partitions = s->n_partitions })
+		                : NULL;
 		j->p.preemptor_sought = true;
 		if (taker)
 			j->preemptor = str_printf("%u (%s of %s)", taker->id, str_or(taker->name, "?"),
@@ -631,6 +650,7 @@ static void conf_told(void *arg, struct slurm_result *r)
 	s->conf_due = usec_add(now_of(s), CONF_SPAN);
 	s->conf_known = true;
 	s->accounting = r->conf->accounting;
+	s->preempts = preempts_of(r->conf->preempt_type);
 	theirs = (usec_t)r->conf->kill_wait_s * USEC_SEC;
 	wake(s);
 	if (!s->o.kill_wait_given) {
@@ -649,14 +669,6 @@ static void conf_told(void *arg, struct slurm_result *r)
 }
 
 /* ---- when to ask ---- */
-
-static void ask(struct scheduler *s, const struct slurm_request *request, slurm_done done)
-{
-	struct load *l = NEW(struct load);
-
-	*l = (struct load) { s, 0, s->term };
-	s->o.slurm->ops->call(s->o.slurm, request, done, l);
-}
 
 static void ask_list(struct scheduler *s)
 {

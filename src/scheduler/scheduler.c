@@ -475,6 +475,7 @@ void scheduler_free(struct scheduler *s)
 	volumes_forget_given(s);
 	dirty_done(&s->dirty);
 	free(s->memo_nodes);
+	free(s->partitions_block);
 	places_free(s->places);
 	numbers_free(s->numbers);
 	free(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The whole scheduler between a Kubernetes and a Slurm that answer when they are told to: two Pods whose jobs have started on the
- * same node, and what is known in the moment of binding.
+ * same node, what is known in the moment of binding, and what is told of it and of the end.
  */
 #include <stdio.h>
 
@@ -11,6 +11,7 @@
 
 #define ME "slurm"
 #define PODS 2
+#define JOBS (PODS + 1)
 #define TEXT_MAX 512
 #define CALLS_MAX 64
 #define GI (INT64_C(1000) << 30)
@@ -34,6 +35,9 @@ static struct world {
 	struct kube_call kube[CALLS_MAX];
 	struct slurm_call slurm[CALLS_MAX];
 	size_t n_kube, n_slurm;
+	struct job jobs[JOBS]; /* 7 and 8 of Pods a and b: their scripts have started on n1; and what else there is */
+	uint32_t n_jobs;
+	bool silent; /* Slurm does not answer who asks for all jobs */
 	char events[8 * TEXT_MAX]; /* a line each: "a Scheduled: Bound to …" */
 	usec_t now;
 } w;
@@ -82,6 +86,13 @@ static void port_bind(struct kube_port *p, const struct kube_ref *pod, const cha
 	kube_call("bind", pod->name, node, done, arg);
 }
 
+static void port_remove(struct kube_port *p, const struct kube_ref *ref, int64_t grace_s, kube_done done, void *arg)
+{
+	(void)p;
+	(void)grace_s;
+	kube_call("delete", ref->name, NULL, done, arg);
+}
+
 static void port_event(struct kube_port *p, const struct kube_event *event)
 {
 	size_t len = strlen(w.events);
@@ -106,17 +117,29 @@ static void on_ring(struct slurm_port *p, void (*ring)(void *arg), void *arg)
 }
 
 static const struct clock hand = { .mono = hand_now, .wall = hand_now };
-static const struct kube_port_ops kube_ops = {
-	.watch = port_watch, .refresh = port_refresh, .change = port_change, .bind = port_bind, .event = port_event
-};
+static const struct kube_port_ops kube_ops = { .watch = port_watch,
+	                                       .refresh = port_refresh,
+	                                       .change = port_change,
+	                                       .bind = port_bind,
+	                                       .remove = port_remove,
+	                                       .event = port_event };
 static const struct slurm_port_ops slurm_ops = { .call = slurm_call, .on_ring = on_ring };
 static struct kube_port kube = { .ops = &kube_ops };
 static struct slurm_port slurm = { .ops = &slurm_ops };
 
-/* Jobs 7 and 8 of Pods a and b: their scripts have started on n1. */
-static struct job jobs[PODS] = {
-	{ .id = 7, .state = JOB_RUNNING, .name = "ns.a", .extra = "ns/a/a: started", .nodes = "n1", .submitted = 1 },
-	{ .id = 8, .state = JOB_RUNNING, .name = "ns.b", .extra = "ns/b/b: started", .nodes = "n1", .submitted = 1 },
+static const struct job begun[PODS] = {
+	{ .id = 7,
+	  .state = JOB_RUNNING,
+	  .name = "ns.a",
+	  .extra = "ns/a/a: started",
+	  .nodes = "n1",
+	  .partition = "main" },
+	{ .id = 8,
+	  .state = JOB_RUNNING,
+	  .name = "ns.b",
+	  .extra = "ns/b/b: started",
+	  .nodes = "n1",
+	  .partition = "main" },
 };
 
 /* ---- what is there ---- */
@@ -188,7 +211,8 @@ static struct store *full(enum kube_kind kind)
 static int setup(void **state)
 {
 	(void)state;
-	w = (struct world) { .pods = full(KUBE_PODS), .nodes = full(KUBE_NODES), .now = USEC_HOUR };
+	w = (struct world) { .pods = full(KUBE_PODS), .nodes = full(KUBE_NODES), .n_jobs = PODS, .now = USEC_HOUR };
+	memcpy(w.jobs, begun, sizeof(begun));
 	w.s = scheduler_new(&(struct scheduler_options) { .kube = &kube,
 	                                                  .slurm = &slurm,
 	                                                  .clock = &hand,
@@ -208,15 +232,25 @@ static int setup(void **state)
 static void slurm_answers(struct slurm_call c)
 {
 	struct snode node = { .name = "n1", .state = NODE_MIXED };
-	struct job_brief states[PODS] = { { .id = 7, .state = JOB_RUNNING }, { .id = 8, .state = JOB_RUNNING } };
+	static struct spartition partitions[] = { { .name = "main", .priority_tier = 10 },
+		                                  { .name = "high", .priority_tier = 100 },
+		                                  { .name = "low", .priority_tier = 1 } };
+	struct job_brief states[JOBS];
 	struct slurm_conf conf = { .kill_wait_s = 30 };
-	struct slurm_result r = { .outcome = SLURM_OK, .message = "", .asked = w.now, .n = PODS };
-	struct job all[PODS] = { jobs[0], jobs[1] };
+	struct slurm_result r = { .outcome = SLURM_OK, .message = "", .asked = w.now, .n = w.n_jobs };
+	struct job all[JOBS];
 
+	memcpy(all, w.jobs, sizeof(all));
+	for (uint32_t i = 0; i < w.n_jobs; i++)
+		states[i] = (struct job_brief) { .id = all[i].id, .state = all[i].state, .flags = all[i].flags };
 	switch (c.verb) {
 	case SLURM_LOAD_CONF: r.conf = &conf; break;
 	case SLURM_LOAD_JOBS: r.jobs = all; break;
 	case SLURM_LOAD_JOB_STATES: r.states = states; break;
+	case SLURM_LOAD_PARTITIONS:
+		r.partitions = partitions;
+		r.n = ARRAY_LEN(partitions);
+		break;
 	case SLURM_LOAD_JOB:
 		r.jobs = &all[c.job - 7];
 		r.n = 1;
@@ -233,18 +267,29 @@ static void slurm_answers(struct slurm_call c)
 }
 
 /* Slurm answers at once, Kubernetes does not. */
-static void run(void)
+static void run_for(usec_t span)
 {
 	for (int i = 0; i < 8; i++) {
-		w.now += USEC_MSEC;
-		scheduler_step(w.s);
-		while (w.n_slurm) {
-			struct slurm_call c = w.slurm[0];
+		size_t at = 0;
 
-			memmove(w.slurm, w.slurm + 1, --w.n_slurm * sizeof(c));
+		w.now += span / 8;
+		scheduler_step(w.s);
+		while (at < w.n_slurm) {
+			struct slurm_call c = w.slurm[at];
+
+			if (w.silent && c.verb == SLURM_LOAD_JOBS) {
+				at++;
+				continue;
+			}
+			memmove(w.slurm + at, w.slurm + at + 1, (--w.n_slurm - at) * sizeof(c));
 			slurm_answers(c);
 		}
 	}
+}
+
+static void run(void)
+{
+	run_for(8 * USEC_MSEC);
 }
 
 static void lead(void)
@@ -399,5 +444,73 @@ static void test_only_nodeset_pods_of_our_namespace_tell_where_a_node_is(void **
 	teardown(NULL);
 }
 
-TEST_MAIN(TEST(only_nodeset_pods_of_our_namespace_tell_where_a_node_is), TEST(a_pod_that_is_being_bound_counts),
+/* Pod a is on its node, its job is preempted, and job 9 waits for the place. */
+static void preempt(void)
+{
+	put_pod("a", &plain, "k1", "1");
+	lead();
+	w.jobs[0].state = JOB_PREEMPTED;
+	w.jobs[0].flags = JOBF_COMPLETING;
+	w.jobs[0].ended = w.jobs[0].preempted = w.now;
+	w.jobs[w.n_jobs++] = (struct job) { .id = 9,
+		                            .state = JOB_PENDING,
+		                            .reason = "Resources",
+		                            .name = "train",
+		                            .user = "alice",
+		                            .partition = "high",
+		                            .priority = 1 };
+}
+
+static void run_until_deleted(void)
+{
+	run_for(USEC_SEC);
+	kube_says("delete a", KUBE_OK, false);
+}
+
+static void test_a_preempted_pod_hears_who_took_its_place(void **state)
+{
+	(void)state;
+	setup(NULL);
+	preempt();
+	run_until_deleted();
+	put_pod("a", &plain, "k1", "2"); /* it is on its way */
+	run_for(USEC_SEC);
+	assert_int_equal(said("a Preempted: Preempted by Slurm job 9 (train of alice): job 7 had to make room"), 1);
+	assert_int_equal(said("Preempted"), 2);
+	teardown(NULL);
+
+	setup(NULL);
+	preempt();
+	w.jobs[2].partition = "low"; /* that is known before anybody is named */
+	run_until_deleted();
+	put_pod("a", &plain, "k1", "2");
+	run_for(USEC_SEC);
+	assert_int_equal(said("a Preempted: Slurm preempted job 7"), 1);
+	assert_int_equal(said("train"), 0);
+	teardown(NULL);
+}
+
+static void test_a_pod_that_is_gone_by_then_hears_it_all_the_same(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		setup(NULL);
+		preempt();
+		w.silent = true;
+		run_until_deleted();
+		store_remove(w.pods, "ns", "a");
+		run_for(USEC_SEC);
+		assert_int_equal(said("Preempted"), 0);
+		if (late)
+			run_for(20 * USEC_SEC);
+		w.silent = false;
+		run_for(USEC_SEC);
+		assert_int_equal(said("a Preempted: Slurm preempted job 7"), 1);
+		assert_int_equal(said("Preempted by Slurm job 9 (train of alice)"), !late);
+		teardown(NULL);
+	}
+}
+
+TEST_MAIN(TEST(a_preempted_pod_hears_who_took_its_place), TEST(a_pod_that_is_gone_by_then_hears_it_all_the_same),
+          TEST(only_nodeset_pods_of_our_namespace_tell_where_a_node_is), TEST(a_pod_that_is_being_bound_counts),
           TEST(a_pod_counts_until_it_is_known_where_it_is))

@@ -230,6 +230,8 @@ static void fill_lean(struct names *names, const slurm_job_info_t *from, struct 
 		.submitted = from->submit_time * USEC_SEC,
 		.started = state == JOB_PENDING ? 0 : from->start_time * USEC_SEC, /* a guess, until then */
 		.ended = state == JOB_PENDING ? 0 : from->end_time * USEC_SEC,
+		.preempted = from->preempt_time * USEC_SEC,
+		.n_nodes = str_empty(from->req_nodes) ? 0 : from->num_nodes, /* beside those nodes it says something */
 		.name = from->name,
 		.user = str_empty(from->user_name) ? user_name(names, from->user_id) : from->user_name,
 		.partition = from->partition,
@@ -240,6 +242,7 @@ static void fill_lean(struct names *names, const slurm_job_info_t *from, struct 
 		.admin_comment = from->admin_comment,
 		.nodes = from->nodes,
 		.excluded = from->exc_nodes,
+		.required = from->req_nodes,
 	};
 }
 

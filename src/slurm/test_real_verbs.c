@@ -876,6 +876,7 @@ static void test_the_same_jobs_again_are_told_in_one_word(void **state)
 		assert_true(str_eq(a->name, b->name) && str_eq(a->user, b->user) && str_eq(a->reason, b->reason));
 		assert_true(str_eq(a->partition, b->partition) && str_eq(a->extra, b->extra));
 		assert_true(str_eq(a->nodes, b->nodes) && str_eq(a->excluded, b->excluded));
+		assert_true(str_eq(a->required, b->required) && a->preempted == b->preempted);
 		assert_true(str_eq(a->admin_comment, b->admin_comment) && str_eq(a->qos, b->qos));
 		assert_true(a->prolog_failed == b->prolog_failed);
 	}

@@ -80,6 +80,7 @@ def test_scancel_of_a_pending_job_deletes_the_pod(world, space):
 
 def test_a_job_of_higher_priority_preempts_a_pod_and_waits_until_it_is_gone(world, space):
     pod = space.pod("preempted", STUBBORN, cpu="16", grace=2, annotations={"partition": "low", "required-nodes": "n1"}).running()
+    space.sbatch("true", "-p", "high", "-d", f"afterok:{pod.job_id()}", "--mem=64")  # before it in the queue, and not the one
     high = space.sbatch("sleep 1000", "-p", "high", "-w", "n1", "-n", "16", "--mem=64", "-J", "train")
     hold(world, pod, "the job runs", lambda: world.job_state(high) == "RUNNING")
     pod.vanishes()
