@@ -184,19 +184,19 @@ static void settle(struct effect *x)
 	x->e->settle_until = usec_add(now_of(x->s), SETTLE_SPAN);
 }
 
-static void bound(struct effect *x)
+static void bound(struct scheduler *s, struct entry *e, const char *node, uint32_t job)
 {
 	char text[512];
 
-	count(x->s, COUNT_BOUND);
-	x->s->moved_at = now_of(x->s);
-	if (x->e->started_at) {
-		latency(x->s, LATENCY_BIND, now_of(x->s) - x->e->started_at);
-		x->e->started_at = 0;
+	count(s, COUNT_BOUND);
+	s->moved_at = now_of(s);
+	if (e->started_at) {
+		latency(s, LATENCY_BIND, now_of(s) - e->started_at);
+		e->started_at = 0;
 	}
-	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", x->node, x->job);
-	log_info("Pod %s: %s", x->e->key, text);
-	effects_event(x->s, x->e, SAID_STEP, false, "Scheduled", text);
+	snprintf(text, sizeof(text), "Bound to Node %s by Slurm job %u", node, job);
+	log_info("Pod %s: %s", e->key, text);
+	effects_event(s, e, SAID_STEP, false, "Scheduled", text);
 }
 
 void effects_unbind(struct entry *e)
@@ -204,6 +204,16 @@ void effects_unbind(struct entry *e)
 	link_remove(&e->binding);
 	free(e->bound_node);
 	e->bound_node = NULL;
+}
+
+/* The answer was lost, and so nobody was told. As long as it may still come, it tells. */
+void effects_shown(struct scheduler *s, struct entry *e, const char *node)
+{
+	if (e->busy)
+		return;
+	if (!e->bind_sure && str_eq(e->bound_node, node))
+		bound(s, e, node, e->bind_job);
+	effects_unbind(e);
 }
 
 static void bind_answered(struct effect *x, const struct kube_result *r)
@@ -235,7 +245,7 @@ static void kube_answered(void *arg, const struct kube_result *r)
 	case KUBE_OK:
 		x->e->tries = 0;
 		if (x->step == STEP_BIND)
-			bound(x);
+			bound(x->s, x->e, x->node, x->job);
 		else if (x->step == STEP_DELETE) {
 			count(x->s, COUNT_DELETED);
 			if (x->e->ending_at)
@@ -709,6 +719,7 @@ static void bind(struct scheduler *s, struct entry *e, const struct pod *pod, co
 	x = begin(s, e, pod, d->step, d->job);
 	x->node = mem_strdup(node);
 	x->first = !e->bound_node;
+	e->bind_job = d->job;
 	if (x->first) {
 		e->bound_node = mem_strdup(node);
 		e->bind_sure = false;

@@ -94,6 +94,7 @@ struct entry {
 	        *selected; /* the last claim that was given a node's name; NULL = none. Its texts are behind it */
 	char *owed, *owed_reason; /* an event that waits for what is not known yet; NULL = none */
 	uint32_t owed_job; /* that it is about */
+	uint32_t bind_job; /* of bound_node */
 	uint32_t terminate_job, terminate_restarts, placing_claim;
 	int exit_code; /* of the Pod, as last seen */
 	uint16_t tries, refusals;
@@ -263,6 +264,7 @@ usec_t effects_next(const struct scheduler *s);
 bool effects_do(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                 const struct feasible *f, const struct wishes *w, const struct pod_volumes *volumes);
 void effects_unbind(struct entry *e); /* it has no bound_node any more */
+void effects_shown(struct scheduler *s, struct entry *e, const char *node); /* the watch shows where its Pod is */
 /* Writes conditions when they differ. True when something was sent. */
 bool effects_conditions(struct scheduler *s, struct entry *e, const struct pod *pod, const struct decision *d,
                         usec_t now, usec_t *ret_again);

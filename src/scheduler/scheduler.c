@@ -215,12 +215,12 @@ static struct placeholder_job *view_jobs(struct scheduler *s, struct entry *e, c
 
 /* What we asked for counts as done until we know better: the watch may show it much later, and a job must not end under a Pod
  * that only we know of. */
-static const struct pod *as_bound(struct entry *e, const struct pod *pod, struct pod *copy)
+static const struct pod *as_bound(struct scheduler *s, struct entry *e, const struct pod *pod, struct pod *copy)
 {
 	if (!pod || !e->bound_node)
 		return pod;
 	if (pod->node_name) {
-		effects_unbind(e);
+		effects_shown(s, e, pod->node_name);
 		return pod;
 	}
 	*copy = *pod;
@@ -253,7 +253,7 @@ static void look(struct scheduler *s, struct entry *e)
 	struct decision d;
 
 	note_pod(s, e, pod, now);
-	pod = as_bound(e, pod, &copy);
+	pod = as_bound(s, e, pod, &copy);
 	hooks_answer(s, e, pod, now);
 	if (e->busy)
 		return;

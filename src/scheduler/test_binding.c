@@ -444,6 +444,48 @@ static void test_only_nodeset_pods_of_our_namespace_tell_where_a_node_is(void **
 	teardown(NULL);
 }
 
+/* The answer is lost, before or after the watch showed what came of it; or it was yes. */
+static void test_a_binding_is_told_once_whoever_tells_it(void **state)
+{
+	static const struct {
+		enum kube_outcome outcome;
+		bool watch_first;
+	} cases[] = { { KUBE_OK, false }, { KUBE_OK, true }, { KUBE_RETRY, false }, { KUBE_RETRY, true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		setup(NULL);
+		put_pod("a", &plain, NULL, "1");
+		lead();
+		if (!cases[i].watch_first)
+			kube_says("bind a", cases[i].outcome, true);
+		put_pod("a", &plain, "k1", "2");
+		run();
+		if (cases[i].watch_first)
+			kube_says("bind a", cases[i].outcome, true);
+		run_for(USEC_SEC);
+		put_pod("a", &plain, "k1", "3");
+		run_for(USEC_SEC);
+		assert_int_equal(said("a Scheduled: Bound to Node k1 by Slurm job 7"), 1);
+		assert_null(asked("bind a"));
+		teardown(NULL);
+	}
+}
+
+/* Somebody else was faster, and put it elsewhere: that was not us. */
+static void test_a_binding_of_others_is_not_told(void **state)
+{
+	(void)state;
+	setup(NULL);
+	put_pod("a", &plain, NULL, "1");
+	lead();
+	kube_says("bind a", KUBE_RETRY, true);
+	put_pod("a", &plain, "k2", "2");
+	run_for(USEC_SEC);
+	assert_int_equal(said("Scheduled"), 0);
+	teardown(NULL);
+}
+
 /* Pod a is on its node, its job is preempted, and job 9 waits for the place. */
 static void preempt(void)
 {
@@ -511,6 +553,7 @@ static void test_a_pod_that_is_gone_by_then_hears_it_all_the_same(void **state)
 	}
 }
 
-TEST_MAIN(TEST(a_preempted_pod_hears_who_took_its_place), TEST(a_pod_that_is_gone_by_then_hears_it_all_the_same),
+TEST_MAIN(TEST(a_binding_is_told_once_whoever_tells_it), TEST(a_binding_of_others_is_not_told),
+          TEST(a_preempted_pod_hears_who_took_its_place), TEST(a_pod_that_is_gone_by_then_hears_it_all_the_same),
           TEST(only_nodeset_pods_of_our_namespace_tell_where_a_node_is), TEST(a_pod_that_is_being_bound_counts),
           TEST(a_pod_counts_until_it_is_known_where_it_is))

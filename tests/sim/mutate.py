@@ -43,7 +43,7 @@ MUTATIONS = [
     ("our drain is never lifted", "src/policy/hold.c", "? HOLD_LIFT : HOLD_LEAVE", "? HOLD_LEAVE : HOLD_LEAVE"),
     ("what we end ourselves is not marked", POLICY, "	if (j->released)\n		return false; /* we did that ourselves */\n", ""),
     ("a placeholder is told to go while its Pod is there", "src/scheduler/hooks.c", "	bool unbound = pod && !pod->node_name;", "	bool unbound = pod != NULL;"),
-    ("a binding that the watch does not show yet is none", "src/scheduler/scheduler.c", "	pod = as_bound(e, pod, &copy);\n", "	(void)as_bound;\n	(void)copy;\n"),
+    ("a binding that the watch does not show yet is none", "src/scheduler/scheduler.c", "	pod = as_bound(s, e, pod, &copy);\n", "	(void)as_bound;\n	(void)copy;\n"),
     ("a new leader trusts its old stores", "src/scheduler/scheduler.c", "		s->o.kube->ops->refresh(s->o.kube);\n", "		(void)0;\n"),
     ("a cancel goes to whoever has the number", "src/scheduler/effects.c", "	else if (!same)\n		end(x, 0);\n", ""),
     ("the later answer wins, whenever it was asked for", "src/scheduler/jobs.c", "		if (j->known_at > r->asked) {\n			passed_over = true;\n			continue;\n", "		if (false) {\n			passed_over = true;\n			continue;\n"),
