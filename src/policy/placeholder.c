@@ -411,7 +411,9 @@ static bool decide_refused(const struct placeholder_view *v, struct decision *d)
 			pause = MIN_OF(pause ? 2 * pause : PLACEHOLDER_AGAIN, PLACEHOLDER_REFUSED_MAX);
 		last = j;
 	}
-	again = last ? usec_add(last->over_since, pause) : 0;
+	if (!last)
+		return false;
+	again = usec_add(last->over_since, pause);
 	if (v->now >= again)
 		return false;
 	unscheduled(d, "Unschedulable", "Slurm chose %s, where the Pod cannot run: %s; it is submitted again soon",
@@ -427,7 +429,7 @@ static void decide_submit(const struct placeholder_view *v, const struct placeho
 		step(d, STEP_LIST_JOBS, NULL);
 		return;
 	}
-	if ((ended && decide_ended_early(v, ended, d)) || decide_refused(v, d))
+	if (ended && (decide_ended_early(v, ended, d) || decide_refused(v, d)))
 		return;
 	if (v->refused && v->now < v->refused_until) {
 		event(d, true, "SubmitFailed", "Slurm refuses the job: %s", v->refused);

@@ -42,15 +42,14 @@ void hooks_answer(struct scheduler *s, struct entry *e, const struct pod *pod, u
 	bool gone = !pod, over = pod && pod_is_over(pod) && !pod->meta.deletion;
 	bool unbound = pod && !pod->node_name;
 	usec_t next = USEC_NEVER;
-	char json[128];
+	char json[128], code[32] = "";
 
 	if (list_empty(&e->asks))
 		return;
 	/* A Pod that never came to a node has nothing to wait for, and a node that is gone has nothing left on it. */
-	snprintf(json, sizeof(json), "{\"phase\":\"%s\"", gone ? "Gone" : phases[pod->phase]);
 	if (e->has_exit_code)
-		snprintf(json + strlen(json), sizeof(json) - strlen(json), ",\"exitCode\":%d", e->exit_code);
-	strcat(json, "}");
+		snprintf(code, sizeof(code), ",\"exitCode\":%d", e->exit_code);
+	snprintf(json, sizeof(json), "{\"phase\":\"%s\"%s}", gone ? "Gone" : phases[pod->phase], code);
 	LIST_EACH (l, &e->asks) {
 		struct parked_ask *a = CONTAINER_OF(l, struct parked_ask, link);
 

@@ -375,7 +375,8 @@ static void test_nothing_is_decided_by_a_killwait_that_is_only_guessed(void **st
 }
 
 TEST_MAIN(TEST(a_pod_that_nobody_saw_end_has_no_exit_code), TEST(a_job_that_left_the_scope_is_not_unknown),
-          TEST(who_waits_has_started_although_its_mark_is_gone), TEST(nothing_is_decided_by_a_killwait_that_is_only_guessed), TEST(who_says_no_patience_hears_at_once),
+          TEST(who_waits_has_started_although_its_mark_is_gone),
+          TEST(nothing_is_decided_by_a_killwait_that_is_only_guessed), TEST(who_says_no_patience_hears_at_once),
           TEST(who_has_patience_counts_at_once_and_hears_how_the_pod_ends), TEST(patience_ends_and_has_a_limit),
           TEST(a_script_that_says_it_again_is_parked_again), TEST(what_is_not_as_known_is_asked_of_slurm_first),
           TEST(a_late_word_of_an_earlier_run_starts_nothing), TEST(who_may_not_ask_is_not_parked))

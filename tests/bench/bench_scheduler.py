@@ -223,7 +223,7 @@ class Bench:
         say(f"script's first word → Pod bound, seen from outside, {what}", quantiles(spans), "10 ms, 99 of 100 within 50 ms")
 
     def spent(self, before, n):
-        """What was done for a Pod: requests to either side, by the scheduler's own counts."""
+        """What was done, for each of n: requests to either side, by the scheduler's own counts."""
         m = {k: v - before.get(k, 0) for k, v in self.world.metrics().items()}
         kinds = ("sunk_kube_effects_total", "sunk_kube_events_total", "sunk_slurm_requests_total",
                  "sunk_scheduler_hook_requests_total")  # fmt: skip
@@ -295,10 +295,11 @@ class Bench:
         self.empty()
 
     def idle(self, what):
-        began, cpu = time.monotonic(), self.cpu()
+        began, cpu, before = time.monotonic(), self.cpu(), self.world.metrics()
         time.sleep(self.counts.idle)
         share = (self.cpu() - cpu) / (time.monotonic() - began) * 100
         say(f"CPU with nothing to do, {what}", f"{share:.3f} % of a core", "not measurable")
+        self.spent(before, 1)
 
     def waiting(self):
         """Memory and idle CPU with no Pod, a thousand, and as many as are asked for; one of a hundred is bound."""

@@ -26,11 +26,11 @@ POLICY = "src/policy/placeholder.c"
 
 # name; file, what is there, what is put there instead; and so on, where one thing is held twice and only both together break it
 MUTATIONS = [
-    ("submit without having seen all jobs", POLICY, "	if (!v->jobs_known) {\n		step(d, STEP_LIST_JOBS, NULL);\n		return;\n	}\n	if ((ended", "	if ((ended"),
+    ("submit without having seen all jobs", POLICY, "	if (!v->jobs_known) {\n		step(d, STEP_LIST_JOBS, NULL);\n		return;\n	}\n	if (ended", "	if (ended"),
     ("a lost answer to a submission means that nothing happened", "src/scheduler/effects.c", "		if (r->maybe_done) {\n			e->doubt_since", "		if (false) {\n			e->doubt_since"),
     ("bind before the script has started", POLICY, "	if (!job_has_started(j)) {\n		unscheduled", "	if (false) {\n		unscheduled"),
     ("a mark of an earlier run counts", POLICY, "	       ((j->mark == EXTRA_STARTED && j->mark_restarts == j->restarts) ||\n", "	       (j->mark == EXTRA_STARTED ||\n"),
-    ("a late `started` of an earlier run counts", "src/scheduler/hooks.c", "		if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)\n			j->p.hook_restarts = ask->run;", "		if (j->p.state == JOB_RUNNING)\n			j->p.hook_restarts = j->p.restarts;"),
+    ("a late `started` of an earlier run counts", "src/scheduler/hooks.c", "	if (j->p.state == JOB_RUNNING && ask->run == j->p.restarts)\n		j->p.hook_restarts = ask->run;", "	if (j->p.state == JOB_RUNNING)\n		j->p.hook_restarts = j->p.restarts;"),
     ("what we give up is marked where scripts write", "src/scheduler/jobs.c", "	j->p.released |= claim.released;", "	j->p.released |= claim.released && claim.id.mark == EXTRA_PLAIN;"),
     ("a job that was resumed leaves its Pod lost", POLICY, "		d->live = !pod->meta.deletion;\n", ""),
     ("jobs of Pods that are gone stay", POLICY, "		if (v->now >= due) {\n			step(d, STEP_CANCEL, j);\n			return;\n		}\n		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished", "		d->again = MIN_OF(d->again, due);\n	}\n}\n\n/* The Pod has finished"),

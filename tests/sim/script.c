@@ -212,8 +212,8 @@ static void call_start(struct world *w, struct sjob *j, enum plan_task t)
 
 	j->script->calls[t] = c->serial;
 	/* its own clock: also for an answer that was lost, and whoever gave it may be dead. Once it was answered it does not listen to this */
-	in(w, t == TASK_DRAIN || (t == TASK_STARTED && c->old) ? SHORT_MAX : PARKED_MAX, script_hears, j->serial << 8 | t,
-	   pack_answer(PLAN_NO_ANSWER, NULL), (void *)(uintptr_t)c->serial);
+	in(w, t == TASK_DRAIN || (t == TASK_STARTED && c->old) ? SHORT_MAX : PARKED_MAX, script_hears,
+	   j->serial << 8 | t, pack_answer(PLAN_NO_ANSWER, NULL), (void *)(uintptr_t)c->serial);
 }
 
 /* ---- scontrol ---- */
