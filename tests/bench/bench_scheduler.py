@@ -267,7 +267,7 @@ class Bench:
     def waited(self):
         """Pods of which one at a time fits: the last one waits for as long as all others take."""
         before, names = self.world.metrics(), [f"waits{i}" for i in range(self.counts.waited)]
-        created = {name: self.create(name, "exit 0", cpu="60", annotations={"required-nodes": "n1"}) for name in names}
+        created = {name: self.create(name, "sleep 0.8", cpu="60", annotations={"required-nodes": "n1"}) for name in names}
         self.wait("all are bound", lambda: all(name in self.watch.bound for name in names))
         longest = max(self.watch.bound[name] - created[name] for name in names)
         self.bind_latency(before, names, f"after waits of 0 to {longest:.0f} s")
