@@ -130,6 +130,29 @@ bool job_claim_of(const struct job *job, struct job_claim *ret)
 	return true;
 }
 
+/* The Pod itself names the job. */
+static bool is_named(const struct job *job, const struct extra_id *id, const struct pod *pod)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%" PRIu32, job->id);
+	return pod && str_eq(pod->meta.uid, id->uid) &&
+	       str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID), text);
+}
+
+bool job_is_ours(const struct job *job, const struct job_claim *claim, const struct extra_id *known,
+                 const struct pod *pod, const struct rules *rules, struct job_claim *ret)
+{
+	if (known && !(claim && (claim->sure || str_eq(claim->id.uid, known->uid)))) {
+		*ret = (struct job_claim) { .id = *known, .misnamed = true };
+		return true;
+	}
+	if (!claim || !rules_have_namespace(rules, claim->id.ns))
+		return false;
+	*ret = *claim;
+	return known || claim->sure || job->uid == rules->uid || is_named(job, &claim->id, pod);
+}
+
 /* GPUs. The type is what the label of the node must be, when everything the Pod accepts comes to the same type. */
 
 #define GPU_VALUES_MAX 64 /* in one requirement; a list that is longer names no type */

@@ -45,6 +45,13 @@ struct job_claim {
 };
 /* False when it stands for none. */
 bool job_claim_of(const struct job *job, struct job_claim *ret);
+/* Is the job ours, and whose? Anyone can give a job the name and the extra of ours, and would have the Pod run under it. Jobs of earlier
+ * versions have no admin comment: those are ours when the scheduler's own user has them, or when their Pod names them. And one that is
+ * known stays what it was, whatever was done to its name and its extra.
+ * claim: what the job says, NULL = nothing. known: the Pod that this very job (number and time of submission) stood for when it was last
+ * seen, NULL = it is new. pod: the one of the claim's name, NULL = there is none. */
+bool job_is_ours(const struct job *job, const struct job_claim *claim, const struct extra_id *known,
+                 const struct pod *pod, const struct rules *rules, struct job_claim *ret);
 
 /* A job ready to be submitted; owns its text. Not filled: script, env, bell_host, bell_port (the shell's). */
 struct podjob {

@@ -37,3 +37,5 @@ struct rules {
 	uint32_t n_gpu_types;
 	uint32_t uid, gid; /* who a job runs as when the Pod does not say */
 };
+
+bool rules_have_namespace(const struct rules *rules, const char *ns);

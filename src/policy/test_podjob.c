@@ -503,6 +503,55 @@ static void test_a_job_says_whose_it_is_where_only_operators_can_write(void **st
 	}
 }
 
+static void test_a_job_is_believed_only_with_a_reason(void **state)
+{
+	static const char *const here[] = { "a" }, *const elsewhere[] = { "b" };
+	static struct pair names_it[] = { { ANNOTATION_JOB_ID, "7" } },
+	                   names_another[] = { { ANNOTATION_JOB_ID, "8" } };
+	static const struct extra_id p = { .ns = "a", .name = "p", .uid = "u" };
+	static const struct pod naming = { .meta = { .uid = "u", .annotations = names_it, .n_annotations = 1 } },
+	                        other = { .meta = { .uid = "u", .annotations = names_another, .n_annotations = 1 } },
+	                        recreated = { .meta = { .uid = "v", .annotations = names_it, .n_annotations = 1 } };
+	static const struct {
+		const char *what, *extra, *comment;
+		uint32_t uid;
+		const struct extra_id *known;
+		const struct pod *pod;
+		bool away, want, misnamed;
+	} cases[] = {
+		{ "the admin comment", "a/p/u", "sunk: a/p/u", 1000, .want = true },
+		{ "nothing but name and extra", "a/p/u", NULL, 1000 },
+		{ "our own user", "a/p/u", NULL, 0, .want = true },
+		{ "its Pod names it", "a/p/u", NULL, 1000, .pod = &naming, .want = true },
+		{ "its Pod names another", "a/p/u", NULL, 1000, .pod = &other },
+		{ "another Pod of that name names it", "a/p/u", NULL, 1000, .pod = &recreated },
+		{ "it is known", "a/p/u", NULL, 1000, .known = &p, .want = true },
+		{ "known, and its extra is a note", "note", NULL, 1000, .known = &p, .want = true, .misnamed = true },
+		{ "known, and its extra names another Pod", "a/p/v", NULL, 1000, .known = &p, .want = true,
+		  .misnamed = true },
+		{ "another scheduler's namespace", "a/p/u", "sunk: a/p/u", 0, .away = true },
+		{ "no claim at all", NULL, NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct job job = { .id = 7,
+			           .name = "a.p",
+			           .extra = cases[i].extra,
+			           .admin_comment = cases[i].comment,
+			           .uid = cases[i].uid };
+		struct rules rules = { .namespaces = cases[i].away ? elsewhere : here, .n_namespaces = 1 };
+		struct job_claim claim, got = { 0 };
+		bool claims = job_claim_of(&job, &claim);
+
+		if (job_is_ours(&job, claims ? &claim : NULL, cases[i].known, cases[i].pod, &rules, &got) !=
+		    cases[i].want)
+			fail_msg("%s", cases[i].what);
+		if (cases[i].want && (!str_eq(got.id.uid, "u") || got.misnamed != cases[i].misnamed))
+			fail_msg("%s: of %s", cases[i].what, got.id.uid);
+	}
+}
+
 static void test_the_exit_code_is_that_of_the_container_that_failed_first(void **state)
 {
 	const struct {
@@ -608,5 +657,6 @@ TEST_MAIN(TEST(a_plain_pod_becomes_one_node_one_task_on_nothing_special), TEST(e
           TEST(amounts_are_rounded_up), TEST(infeasible_nodes_join_those_the_pod_excludes),
           TEST(gpus_are_asked_for_with_their_type_when_only_one_is_possible),
           TEST(without_a_label_or_with_an_endless_list_there_is_no_type), TEST(extra_is_read_back_as_it_was_written),
-          TEST(a_job_says_whose_it_is_where_only_operators_can_write), TEST(the_longest_identity_fits),
-          TEST(what_is_no_identity_is_a_foreign_job), TEST(the_exit_code_is_that_of_the_container_that_failed_first))
+          TEST(a_job_says_whose_it_is_where_only_operators_can_write), TEST(a_job_is_believed_only_with_a_reason),
+          TEST(the_longest_identity_fits), TEST(what_is_no_identity_is_a_foreign_job),
+          TEST(the_exit_code_is_that_of_the_container_that_failed_first))

@@ -190,51 +190,29 @@ static bool set_text(char **to, const char *from)
 	return true;
 }
 
-static bool in_namespaces(const struct scheduler *s, const char *ns)
+static bool is_ours(struct scheduler *s, const struct job *job, const struct known_job *known, struct job_claim *ret)
 {
-	for (uint32_t i = 0; i < s->rules.n_namespaces; i++)
-		if (str_eq(s->rules.namespaces[i], ns))
-			return true;
-	return s->rules.n_namespaces == 0;
-}
+	bool same = known && known->submitted && known->submitted == job->submitted;
+	struct job_claim claim;
+	bool claims = job_claim_of(job, &claim);
+	struct extra_id was = { 0 };
 
-/* The Pod itself names the job. */
-static bool is_annotated(const struct scheduler *s, const struct extra_id *id, uint32_t job)
-{
-	const struct pod *pod = store_get(s->pods, id->ns, id->name);
-	char text[12];
-
-	snprintf(text, sizeof(text), "%u", job);
-	return pod && str_eq(pod->meta.uid, id->uid) &&
-	       str_eq(pair_get(pod->meta.annotations, pod->meta.n_annotations, ANNOTATION_JOB_ID), text);
-}
-
-/* Anyone can give a job the name and the extra of ours, and would have the Pod run under it. Jobs of earlier versions have no admin
- * comment: those are ours when the scheduler's own user has them, or when their Pod knows them. And one that we know stays ours,
- * whatever was done to its name and its extra. */
-static bool job_is_ours(struct scheduler *s, const struct job *job, const struct known_job *known,
-                        struct job_claim *ret)
-{
-	bool claims = job_claim_of(job, ret), same = known && known->submitted && known->submitted == job->submitted;
-
-	if (same && !(claims && (ret->sure || str_eq(ret->id.uid, known->entry->uid)))) {
+	if (same) {
 		const char *key = known->entry->key, *slash = strchr(key, '/');
 
-		*ret = (struct job_claim) { .misnamed = true };
-		str_copy(ret->id.ns, MIN_OF(sizeof(ret->id.ns), (size_t)(slash - key) + 1), key);
-		str_copy(ret->id.name, sizeof(ret->id.name), slash + 1);
-		str_copy(ret->id.uid, sizeof(ret->id.uid), known->entry->uid);
-		return true;
+		str_copy(was.ns, MIN_OF(sizeof(was.ns), (size_t)(slash - key) + 1), key);
+		str_copy(was.name, sizeof(was.name), slash + 1);
+		str_copy(was.uid, sizeof(was.uid), known->entry->uid);
 	}
-	return claims && in_namespaces(s, ret->id.ns) &&
-	       (same || ret->sure || job->uid == s->rules.uid || is_annotated(s, &ret->id, job->id));
+	return job_is_ours(job, claims ? &claim : NULL, same ? &was : NULL,
+	                   claims ? store_get(s->pods, claim.id.ns, claim.id.name) : NULL, &s->rules, ret);
 }
 
 bool jobs_is_of(struct scheduler *s, const struct job *job, const struct entry *e)
 {
 	struct job_claim claim;
 
-	return job_is_ours(s, job, jobs_get(s, job->id), &claim) && str_eq(claim.id.uid, e->uid);
+	return is_ours(s, job, jobs_get(s, job->id), &claim) && str_eq(claim.id.uid, e->uid);
 }
 
 static bool differs(const struct placeholder_job *a, const struct placeholder_job *b)
@@ -310,7 +288,7 @@ struct known_job *jobs_learn(struct scheduler *s, const struct job *job, usec_t 
 		s->list_passed_over = true;
 		return j;
 	}
-	if (!job_is_ours(s, job, j, &claim)) {
+	if (!is_ours(s, job, j, &claim)) {
 		if (j)
 			forget_namesake(s, j);
 		return NULL;

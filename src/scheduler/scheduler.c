@@ -106,12 +106,7 @@ const struct pod *entry_pod(const struct scheduler *s, const struct entry *e)
 
 bool pod_in_scope(const struct scheduler *s, const struct pod *pod)
 {
-	if (!str_eq(pod->scheduler_name, s->rules.scheduler_name))
-		return false;
-	for (uint32_t i = 0; i < s->rules.n_namespaces; i++)
-		if (str_eq(s->rules.namespaces[i], pod->meta.ns))
-			return true;
-	return s->rules.n_namespaces == 0;
+	return str_eq(pod->scheduler_name, s->rules.scheduler_name) && rules_have_namespace(&s->rules, pod->meta.ns);
 }
 
 static void note_end(struct entry *e, const struct pod *pod)

@@ -255,12 +255,13 @@ static void slurm_answers(struct slurm_call c)
 		r.jobs = &all[c.job - 7];
 		r.n = 1;
 		break;
+	case SLURM_LOAD_NODE:
 	case SLURM_LOAD_NODES:
 		r.block = r.nodes = NEW(struct snode);
 		r.nodes[0] = node;
 		r.n = 1;
 		break;
-	default: break;
+	default: r.n = 0;
 	}
 	c.done(c.arg, &r);
 	free(r.block);
@@ -472,6 +473,22 @@ static void test_a_binding_is_told_once_whoever_tells_it(void **state)
 	}
 }
 
+/* Its job is over and it must go, also where nobody may write its status. */
+static void test_a_condition_that_is_refused_does_not_stop_a_deletion(void **state)
+{
+	(void)state;
+	setup(NULL);
+	w.jobs[0].state = JOB_NODE_FAIL;
+	put_pod("a", &plain, "k1", "1");
+	lead();
+	assert_non_null(asked("change a"));
+	assert_null(asked("delete a"));
+	kube_says("change a", KUBE_FORBIDDEN, false);
+	run();
+	assert_non_null(asked("delete a"));
+	teardown(NULL);
+}
+
 /* Somebody else was faster, and put it elsewhere: that was not us. */
 static void test_a_binding_of_others_is_not_told(void **state)
 {
@@ -553,7 +570,8 @@ static void test_a_pod_that_is_gone_by_then_hears_it_all_the_same(void **state)
 	}
 }
 
-TEST_MAIN(TEST(a_binding_is_told_once_whoever_tells_it), TEST(a_binding_of_others_is_not_told),
-          TEST(a_preempted_pod_hears_who_took_its_place), TEST(a_pod_that_is_gone_by_then_hears_it_all_the_same),
+TEST_MAIN(TEST(a_condition_that_is_refused_does_not_stop_a_deletion), TEST(a_binding_is_told_once_whoever_tells_it),
+          TEST(a_binding_of_others_is_not_told), TEST(a_preempted_pod_hears_who_took_its_place),
+          TEST(a_pod_that_is_gone_by_then_hears_it_all_the_same),
           TEST(only_nodeset_pods_of_our_namespace_tell_where_a_node_is), TEST(a_pod_that_is_being_bound_counts),
           TEST(a_pod_counts_until_it_is_known_where_it_is))
