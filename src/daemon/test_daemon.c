@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -492,14 +494,31 @@ static void test_told_twice_it_ends_at_once(void **state)
 	wait_for_log(&w, "ending at once");
 }
 
+/* Nobody answers there, and nobody else gets the port: the daemon's own server would pass for Kubernetes. */
+static int keep_port(uint16_t port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		                  .sin_port = htons(port),
+		                  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
 static void test_kubernetes_away_does_not_end_it(void **state)
 {
 	_cleanup_world_ struct world w;
+	_cleanup_fd_ int kept = -1;
+	uint16_t port;
 	_cleanup_result_ struct result r = { 0 };
 
 	(void)state;
 	world_init(&w);
+	port = http_server_port(w.api);
 	http_server_free(TAKE_PTR(w.api));
+	kept = keep_port(port);
 	start(&w, PLAIN, NULL, NULL);
 	wait_for_log(&w, "kubernetes is not ready: ");
 	get(&w, "GET", "/readyz", &r);
